@@ -8,6 +8,7 @@ import pytest
 from cvpl.assessment.diagnostics import canaries as module
 from cvpl.assessment.diagnostics.canaries import CanaryReleases, independent_columns
 from cvpl.attack.attacker import Attacker
+from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, Rarity
 from cvpl.randomness import stream
@@ -173,7 +174,8 @@ def test_the_sample_of_the_identity_canary_keeps_its_households(monkeypatch):
     groups = {"original": np.arange(300) // 2, "control": 1_000 + np.arange(300)}
     found = CanaryReleases(pair(), 4, Budget(), groups).audited_by(Attacker(similarity=Rarity()), 0.9)
     people, unit = found.scores[0].people, found.scores[0].spread.originals.unit
-    assert len(people) == 200 and len(np.unique(unit)) < 200
-    rows = np.sort(stream(4, "identity canary").choice(300, size=200, replace=False))
+    assert len(people) == 200 and len(np.unique(unit)) == 100
+    everybody = np.arange(300)
+    rows = people_draw(groups).sample("original", everybody, 200, stream(4, "identity canary"))
     same = groups["original"][rows[people]]
     assert np.array_equal(unit[:, None] == unit, same[:, None] == same)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cvpl.attack.people_draw import EACH_ROW
 from cvpl.evaluation import classifier_test, contribution
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
@@ -287,7 +288,7 @@ def test_the_spread_of_contributions_is_that_of_principal_components_of_few_feat
     vectors = lambda rows: SimpleNamespace(take=lambda some: SimpleNamespace(dense=lambda: data[rows][some]))  # noqa: E731
     space = SimpleNamespace(width=2, neutral=np.zeros(2), owners=("a", "b"), of=vectors)
     operator = SimpleNamespace(principal=PcaSettings(variance=1.0, min=1), uses_moments=True, fitted_on=("original",))
-    attack = SimpleNamespace(representation=SimpleNamespace(space=space))
+    attack = SimpleNamespace(representation=SimpleNamespace(space=space), draw=EACH_ROW, people=np.arange(70))
     attack.original = SimpleNamespace(rows=70, take=lambda rows: rows)
     attack.attacker = SimpleNamespace(projects=True, projection_operator=operator)
     monkeypatch.setattr(contribution, "STABILITY_FEATURES", 2)

@@ -242,7 +242,8 @@ def test_a_control_unlike_the_originals_closes_the_gate_and_bars_nothing_shows()
     original, released, control = 3 * numbers(1, 800), numbers(2, 800), numbers(3, 800)
     result = cvpl.audit(original, released, CONFIG, control=control, fail_above=1.0)
     assert "control_unlike" in {finding.check for finding in result.preflight if finding.closes_gate}
-    assert result.verdict.kind in ("undetermined", "linkable")
+    assert result.verdict.kind == "undetermined"
+    assert "the control is unlike the originals" in result.verdict.sentence
     assert not result.policy.met
 
 
@@ -418,7 +419,48 @@ def test_rows_of_one_group_do_not_make_a_control_unlike():
 
     config = CONFIG | {"columns": CONFIG["columns"] | {"home": {"role": "group"}}}
     found = findings(people(0), numbers(2, 300), config, people(100))
-    assert "control_unlike" not in found
+    assert not {"control_unlike", "related_rows"} & set(found)
+
+
+def test_a_control_of_other_homes_is_compared_by_one_row_of_each():
+    """Homes of another population are noticed, where single rows of the same homes would not be independent."""
+    rng = np.random.default_rng(4)
+
+    def people(start, shift):
+        homes = pd.DataFrame(np.repeat(rng.normal(shift, 1, size=(200, 6)), 3, axis=0), columns=NUMBERS)
+        return homes.assign(home=np.repeat(np.arange(start, start + 200), 3))
+
+    config = CONFIG | {"columns": CONFIG["columns"] | {"home": {"role": "group"}}}
+    assert findings(people(0, 0.0), numbers(2, 300), config, people(1000, 1.5))["control_unlike"].closes_gate
+    assert "control_unlike" not in findings(people(0, 0.0), numbers(2, 300), config, people(1000, 0.0))
+
+
+def test_homes_that_nobody_declares_are_found_and_named():
+    """Persons of a home share two of the columns, and the control has other homes."""
+    rng = np.random.default_rng(6)
+
+    def people(seed):
+        homes = pd.DataFrame(np.repeat(rng.normal(size=(200, 2)), 3, axis=0), columns=["x0", "x1"])
+        return homes.join(numbers(seed, 600)[NUMBERS[2:]])[NUMBERS]
+
+    original, control = people(1), people(2)
+    finding = findings(original, numbers(3, 600), control=control)["related_rows"]
+    assert finding.closes_gate and "'x0'" in finding.message and "role group" in finding.message
+    result = cvpl.audit(original, numbers(3, 600), CONFIG, control=control)
+    assert result.verdict.kind == "undetermined"
+    assert "rows belong together" in result.verdict.sentence
+
+
+def test_rows_that_stand_twice_in_the_control_are_reported():
+    """A few are told, and many close the gate; in the originals hardly a row is doubled."""
+    original, control = numbers(1, 1_000), numbers(2, 1_000)
+    told = pd.concat([control, control.iloc[:4]])
+    config = CONFIG | {"report": {"suppress_below": 1}}
+    some = findings(original, numbers(3, 1_000), config, told)["control_duplicates"]
+    assert not some.closes_gate and some.share == pytest.approx(8 / 1004)
+    many = findings(original, numbers(3, 1_000), config, pd.concat([control, control.iloc[:150]]))
+    assert many["control_duplicates"].closes_gate
+    assert "control_duplicates" not in findings(original, numbers(3, 1_000), config, control)
 
 
 def test_a_hidden_count_is_not_contradicted_by_its_share():

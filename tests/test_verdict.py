@@ -109,7 +109,7 @@ def test_a_search_that_skipped_pairs_never_says_zero():
     assert verdict_of(VerdictFigures(risk=risk(), lower_bound=True)).sentence.startswith("At least about 12 in 100")
 
 
-def test_a_control_unlike_the_originals_never_says_zero():
+def test_a_control_that_is_no_base_rate_shows_neither_risk_nor_its_absence():
     found = verdict_of(
         VerdictFigures(risk=risk(-0.01, -0.04, 0.03), control_fault="the control is unlike the originals")
     )
@@ -117,9 +117,10 @@ def test_a_control_unlike_the_originals_never_says_zero():
     assert "the control is unlike the originals" in found.sentence
     below = verdict_of(VerdictFigures(risk=risk(-0.2, -0.3, -0.1)))
     assert below.kind == "undetermined"
-    assert (
-        verdict_of(VerdictFigures(risk=risk(), control_fault="the control is unlike the originals")).kind == "linkable"
-    )
+    fault, copies = "the control is unlike the originals", "the rows of 25 people are in it unchanged"
+    alarm = verdict_of(VerdictFigures(risk=risk(), control_fault=fault, copies=copies))
+    assert alarm.kind == "undetermined"
+    assert alarm.sentence.startswith(f"The risk of this release cannot be told: {fault}; {copies}")
 
 
 def test_people_are_counted_cautiously():

@@ -7,7 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cvpl.assessment.verdict import best_candidate_section, control_fault, copied_rows, missing, risk_section, verdict
+from cvpl.assessment.verdict import (
+    best_candidate_section,
+    control_fault,
+    control_hides,
+    copied_rows,
+    missing,
+    risk_section,
+    verdict,
+)
 from cvpl.evaluation.intervals.intervals import Interval, refused_interval
 from cvpl.evaluation.risk import (
     FEWEST_LINKED_CONTROLS,
@@ -120,12 +128,16 @@ def test_copies_are_told_in_every_kind():
 
 
 def test_the_order_of_the_doubts():
-    """A risk that shows outweighs a control's fault, which outweighs an interval below 0 and a lower bound."""
-    fault = "the control contains originals"
-    assert said(risk=section(0.1, 0.2), control_fault=fault).kind == "linkable"
+    """A control's fault outweighs a risk that shows; a control that only hides risk outweighs what is not seen."""
+    fault, hides = "the control contains originals", "people of the control are in the release"
     certain = section(0.01, 0.03, false_rate=0.01)
-    assert said(risk=section(-0.1, 0.2), certain=certain, control_fault=fault).kind == "linkable"
+    for shown in ({"risk": section(0.1, 0.2)}, {"risk": section(-0.1, 0.2), "certain": certain}):
+        told = said(control_fault=fault, control_hides=hides, **shown)
+        assert told.kind == "undetermined" and fault in told.sentence
+        assert said(control_hides=hides, **shown).kind == "linkable"
     assert fault in said(risk=section(-0.3, -0.1), control_fault=fault, lower_bound=True).sentence
+    assert hides in said(risk=section(-0.3, -0.1), control_hides=hides, lower_bound=True).sentence
+    assert said(risk=section(-0.1, 0.02), control_hides=hides).kind == "undetermined"
     assert LINKED_MORE_OFTEN in said(risk=section(-0.3, -0.1), lower_bound=True).sentence
 
 
@@ -199,8 +211,13 @@ def test_copies_are_those_of_the_first_finding_that_closes_the_gate():
 
 def test_a_fault_of_the_control_is_one_that_closes_the_gate():
     assert control_fault([finding("control_unlike", closes=False), finding("exact_copies")]) is None
-    found = [finding("control_unlike"), finding("control_in_release")]
-    assert control_fault(found) == "people of the control are in the release"
+    found = [finding("control_unlike"), finding("control_in_release"), finding("related_rows")]
+    assert control_fault(found[:2]) == "the control is unlike the originals"
+    assert control_fault(found[2:]) == "rows belong together, and no group is declared"
+    both = "the control is unlike the originals, or rows belong together and no group is declared"
+    assert control_fault(found) == both
+    assert control_fault([*found, finding("control_overlaps")]) == "the control contains originals"
+    assert control_hides(found) == "people of the control are in the release"
 
 
 def test_a_verdict_reads_all_of_its_figures():
@@ -216,6 +233,8 @@ def test_a_verdict_reads_all_of_its_figures():
     assert verdict(quiet, [finding("control_unlike")], exact).kind == "undetermined"
     quiet.certain = Risk("a", "control", 0.02, Interval(0.01, 0.03, "score"), 0.03, 0.01)
     assert verdict(quiet, [], exact).kind == "linkable"
+    assert verdict(quiet, [finding("control_lacks_columns")], exact).kind == "linkable"
+    assert verdict(quiet, [finding("control_overlaps")], exact).kind == "undetermined"
     skipping = outcome()
     skipping.chosen.measured.attack.exact = False
     assert verdict(skipping, [], exact).sentence.startswith("At least about 20 in 100")

@@ -20,7 +20,8 @@ MARGIN = 0.05
 FAR_ABOVE = 0.30
 FEWEST_LINKED = 5.5
 """5% of 110 controls, the fewest for which a risk is read at 5%."""
-CONTROL_FAULTS = ("control_in_release", "control_overlaps", "control_lacks_columns", "control_unlike")
+CONTROL_FAULTS = ("control_overlaps", "control_related", "related_rows", "control_duplicates", "control_unlike")
+CONTROL_HIDES = ("control_in_release", "control_lacks_columns")
 COPIES = ("exact_copies", "near_copies")
 
 
@@ -187,14 +188,16 @@ def sentence(found, risk, not_assessable, findings):
     if risk is None or risk.false_rate is None or risk.ends is None:
         found.kind, found.numbers = "undetermined", copies + person
         return
-    if risk.ends[0] > 0:
+    if any(check in closing for check in CONTROL_FAULTS):
+        found.kind, found.numbers = "undetermined", copies + person
+    elif risk.ends[0] > 0:
         found.kind, found.numbers = "linkable", people(risk.estimate, risk.ends) + copies + person
     elif found.certain is not None:
         sure = found.certain
         where = [] if sure.false_rate == risk.false_rate else [round(100 * sure.false_rate)]
         second = [*where, round(100 * risk.false_rate), 0, *at_most(risk.ends[1])]
         found.kind, found.numbers = "linkable", people(sure.estimate, sure.ends) + second + copies + person
-    elif any(check in closing for check in CONTROL_FAULTS) or risk.ends[1] < 0:
+    elif any(check in closing for check in CONTROL_HIDES) or risk.ends[1] < 0:
         found.kind, found.numbers = "undetermined", copies + person
     else:
         found.kind, found.numbers = "indistinguishable_from_zero", [0, *at_most(risk.ends[1])]

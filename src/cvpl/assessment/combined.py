@@ -92,11 +92,13 @@ def _of_common(measured: Measurement, pair: Pair, people: Ints, controls: Ints) 
     done = measured.attack
     if np.array_equal(done.people, people) and np.array_equal(done.control_rows, controls):
         return done, measured.control
+    draw = done.draw
     if not done.attacker.needs_reference:
         assert pair.control is not None  # noqa: S101 - only members with a control are combined
         pair = replace(pair, control=pair.control.kept(controls))
+        draw = draw.of_control(controls)
     most = max(len(people), len(controls))
-    again = attack(pair, done.attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=most)
+    again = attack(pair, done.attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=most, draw=draw)
     assert np.array_equal(again.people, people)  # noqa: S101 - the samples are nested
     again = replace(again, control_rows=controls)
     return again, again.search_control()
@@ -153,9 +155,18 @@ def _canaries(members: Mapping[str, Canaries | None], first: str, seed: int) -> 
             )
             for item in scores.values()
         ]
-        mine, base = _joined(evidence, None, stream(seed, f"combined canary {number}"))
-        joined.append((scores[first if first in same else same[0]], mine, base))
+        asked = scores[first if first in same else same[0]]
+        mine, base = _joined(evidence, _units(asked), stream(seed, f"combined canary {number}"))
+        joined.append((asked, mine, base))
     return joined_canaries(known[first], joined)
+
+
+def _units(asked: CanaryScores) -> tuple[Ints, Ints] | None:
+    """The units of the people whom a canary asked; None if each row is one."""
+    mine, base = asked.spread.originals, asked.spread.base
+    if not mine.alike or mine.unit is None or base is None or base.unit is None:
+        return None
+    return mine.unit, base.unit
 
 
 def _canary_scores(found: Canaries, number: int) -> CanaryScores:

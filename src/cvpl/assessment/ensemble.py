@@ -26,6 +26,7 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.measurement import Measurement, measure
@@ -276,6 +277,7 @@ def run_attacker(
         most=resolved.most_asked(attacker, inputs.pair.protected.rows),
         progress=lambda share: progress(f"{Phase.SEARCHING}{label}", share),
         shared=shared,
+        draw=people_draw(inputs.evaluation.unit.codes),
     )
     control = done.search_control(lambda share: progress(f"{Phase.CONTROL}{label}", share))
     progress(f"{Phase.EVALUATING}{label}", None)

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.progress import SCREENING, ProgressCallback, prefix_progress
+from cvpl.attack.people_draw import EACH_ROW
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.evaluation_only import EvaluationOnly
 from cvpl.tables.pair import Inputs
+from cvpl.tables.unit import Unit
 
 LARGE = 50_000
 """Attackers are tried first if the release has more records than this, ..."""
@@ -66,22 +69,24 @@ def _part(inputs: Inputs, seed: int) -> Inputs:
     pair, matches = inputs.pair, inputs.evaluation.matches
     assert matches is not None  # noqa: S101 - checked in `screens`
     rng = stream(seed, "screening")
-    people = _drawn(pair.original.rows, PEOPLE, rng)
+    codes = inputs.evaluation.unit.codes
+    draw = people_draw(codes)
+    people = draw.sample("original", np.arange(pair.original.rows, dtype=np.int64), PEOPLE, rng)
     known = np.isin(matches.original, people)
-    others = _drawn(pair.protected.rows, RECORDS, rng)
+    others = EACH_ROW.sample("original", np.arange(pair.protected.rows, dtype=np.int64), RECORDS, rng)
     released = np.union1d(matches.protected[known], others)
     places = np.searchsorted(people, matches.original[known]), np.searchsorted(released, matches.protected[known])
-    control = None if pair.control is None else _some(pair.control, _drawn(pair.control.rows, CONTROLS, rng))
+    control, unit = None, {} if codes is None else {"original": codes["original"][people]}
+    if pair.control is not None:
+        rows = draw.sample("control", np.arange(pair.control.rows, dtype=np.int64), CONTROLS, rng)
+        control = _some(pair.control, rows)
+        if codes is not None:
+            unit["control"] = codes["control"][rows]
     part = Pair(_some(pair.original, people), _some(pair.protected, released), control)
-    evaluation = EvaluationOnly(replace(matches, original=places[0], protected=places[1]))
+    matches = replace(matches, original=places[0], protected=places[1])
+    evaluation = EvaluationOnly(matches, Unit(unit or None))
     return replace(inputs, pair=part, evaluation=evaluation)
 
 
 def _some(table: Table, rows: Rows) -> Table:
     return table if len(rows) == table.rows else table.take(rows)
-
-
-def _drawn(count: int, most: int, rng: np.random.Generator) -> Rows:
-    if count <= most:
-        return np.arange(count, dtype=np.int64)
-    return np.sort(rng.choice(count, size=most, replace=False)).astype(np.int64)

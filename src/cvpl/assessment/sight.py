@@ -26,6 +26,7 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.verdict import ALIKE, COARSE, UNREAD, UNSEEN
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.people_draw import Drawn
 from cvpl.attack.prepared_attack import rank_form
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control import FALSE_RATE, attributable_rate, power_at
@@ -142,11 +143,16 @@ def planted_people(
     """The first attacker that finds the planted people, or the one that finds most; None if there are too few."""
     assert pair.control is not None  # noqa: S101 - checked by the caller
     rng = stream(resolved.config.seed, "planted people")
-    people, control = (_drawn(table, most, rng) for table, most in ((pair.original, PLANTED), (pair.control, CONTROLS)))
+    draw = ensemble.chosen.measured.attack.draw
+    people, control = (
+        table.take(draw.sample(name, np.arange(table.rows, dtype=np.int64), most, rng).astype(np.intp))
+        for name, table, most in _asked(pair)
+    )
     if min(people.rows, control.rows) < FEWEST:
         return None
     changed, others = (form.recoding.to_release(form.granularity.apply(table)) for table in (people, control))
-    rest = _drawn(pair.protected, RELEASED, rng)
+    size = min(RELEASED, pair.protected.rows)
+    rest = pair.protected.take(np.sort(rng.choice(pair.protected.rows, size, replace=False)).astype(np.intp))
     released = _joined(changed, rest, rng)
     attainable = _beyond_chance(*(_rarity(table, released) for table in (changed, others)))
     best: PlantedPeople | None = None
@@ -165,17 +171,18 @@ def planted_people(
     return best
 
 
+def _asked(pair: Pair) -> list[tuple[Drawn, Table, int]]:
+    """The tables that are sampled, and how many of each."""
+    assert pair.control is not None  # noqa: S101 - checked by the caller
+    return [("original", pair.original, PLANTED), ("control", pair.control, CONTROLS)]
+
+
 def _deciding(ensemble: EnsembleOutcome) -> Sequence[tuple[str, Attacker]]:
     """The attackers that count, the headline first, then those that see most kinds of change."""
     names = [name for name in (ensemble.headline, *TRIED, *ensemble.counted) if name in ensemble.counted]
     distinct = [name for name in dict.fromkeys(names) if name != COMBINED][: len(TRIED) + 1]
     attackers = [(name, ensemble.outcomes[name].measured.attack.attacker) for name in distinct]
     return [(name, one.model_copy(update={"errors": 0.0, "knows_people": 1.0})) for name, one in attackers]
-
-
-def _drawn(table: Table, most: int, rng: np.random.Generator) -> Table:
-    size = min(most, table.rows)
-    return table.take(np.sort(rng.choice(table.rows, size, replace=False)).astype(np.intp))
 
 
 def _joined(planted: Table, rest: Table, rng: np.random.Generator) -> Table:

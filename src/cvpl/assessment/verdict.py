@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -15,15 +15,22 @@ from cvpl.result.verdict import TOO_FEW
 from cvpl.wording import people_in_words
 
 CONTROL_FAULTS = {
-    "control_in_release": "people of the control are in the release",
     "control_overlaps": "the control contains originals",
-    "control_lacks_columns": "the control lacks columns that originals and release have",
+    "control_related": "the control is related to the originals",
     "control_unlike": "the control is unlike the originals",
+    "related_rows": "rows belong together, and no group is declared",
+    "control_duplicates": "the control contains rows several times",
 }
-"""Findings that invalidate a control: a risk that is indistinguishable from 0 then means nothing."""
+"""Findings that invalidate a control: neither a risk nor its absence then means anything."""
 UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
 BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN)
 """Findings on what the attackers cannot see, the most telling first: a low risk then means nothing."""
+UNLIKE_OR_RELATED = "the control is unlike the originals, or rows belong together and no group is declared"
+CONTROL_HIDES = {
+    "control_in_release": "people of the control are in the release",
+    "control_lacks_columns": "the control lacks columns that originals and release have",
+}
+"""Findings by which a control makes the risk look too low: a risk that is indistinguishable from 0 means nothing."""
 COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value changed"}
 """The checks that look for rows of originals in the release, and what they found."""
 
@@ -72,6 +79,7 @@ def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosu
         control_fault=control_fault(findings),
         blind=blind(findings),
         coarse=next((finding.message for finding in findings if finding.check == COARSE), None),
+        control_hides=control_hides(findings),
         lower_bound=not ensemble.chosen.measured.attack.exact,
     )
     return out.verdict_of(figures)
@@ -84,9 +92,26 @@ def copied_rows(findings: Sequence[out.Finding], k: int) -> str | None:
 
 
 def control_fault(findings: Sequence[out.Finding]) -> str | None:
-    """Why the control is invalid, by the first finding that says so; None if it is valid."""
+    """Why the control is invalid, by the first finding that says so; None if it is valid.
+
+    Groups that are in one table as a whole make tables unlike, and two populations make the rows of each alike: if both
+    are found, both are told.
+    """
+    checks = {finding.check for finding in findings if finding.closes_gate}
+    first = _first(CONTROL_FAULTS, findings)
+    if first == CONTROL_FAULTS["control_unlike"] and "related_rows" in checks:
+        return UNLIKE_OR_RELATED
+    return first
+
+
+def control_hides(findings: Sequence[out.Finding]) -> str | None:
+    """Why the risk looks too low by this control, by the first finding that says so; None if it does not."""
+    return _first(CONTROL_HIDES, findings)
+
+
+def _first(words: Mapping[str, str], findings: Sequence[out.Finding]) -> str | None:
     found = {finding.check for finding in findings if finding.closes_gate}
-    return next((words for check, words in CONTROL_FAULTS.items() if check in found), None)
+    return next((text for check, text in words.items() if check in found), None)
 
 
 def blind(findings: Sequence[out.Finding]) -> str | None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.interpolation import betweenness, ordered_features
+from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
 from cvpl.attack.prepared_attack import prepare
 from cvpl.attack.representation import Representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
@@ -64,6 +65,7 @@ class Attack:
     form: CommonForm | None
     keys: WorkKeys
     shared: SharedWork
+    draw: PeopleDraw = EACH_ROW
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
@@ -212,15 +214,17 @@ def attack(
     most: int | None = None,
     progress: Progress | None = None,
     shared: SharedWork | None = None,
+    draw: PeopleDraw = EACH_ROW,
 ) -> Attack:
     """Link the originals to the protected records as `attacker` would (paper, Algorithm 1).
 
     With `levers` only some of the pairs are examined, and the result is a lower bound. With `most`, at most that many
     originals and control people are searched, sampled by the seed; all of the release is searched. Attacks on the same
-    pair, with the same seed, budget and levers, may have `shared` work.
+    pair, with the same seed, budget, levers and draw, may have `shared` work. `draw` chooses whom the attacker asks,
+    and the reference people.
     """
     budget, levers, shared = budget or Budget(), levers or Levers(), shared or SharedWork()
-    ready = prepare(pair, attacker, seed=seed, budget=budget, most=most, shared=shared)
+    ready = prepare(pair, attacker, seed=seed, budget=budget, most=most, shared=shared, draw=draw)
     tables, strangers, representation, keys = ready.tables, ready.strangers, ready.representation, ready.keys
     # Phase 1: blocks. They may use vectors (locality-sensitive hashing), so they come after the fit.
     known = [table for table in (tables.original, tables.protected, strangers.control, strangers.reference) if table]
@@ -261,6 +265,7 @@ def attack(
         form=tables.form,
         keys=keys,
         shared=shared,
+        draw=draw,
     )
 
 

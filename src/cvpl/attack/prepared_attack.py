@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.errors_in_knowledge import with_errors
+from cvpl.attack.people_draw import EACH_ROW, Drawn, PeopleDraw
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, detect
@@ -39,12 +40,21 @@ class PreparedAttack:
 
 
 def prepare(
-    pair: Pair, attacker: Attacker, *, seed: int, budget: Budget, most: int | None, shared: SharedWork
+    pair: Pair,
+    attacker: Attacker,
+    *,
+    seed: int,
+    budget: Budget,
+    most: int | None,
+    shared: SharedWork,
+    draw: PeopleDraw = EACH_ROW,
 ) -> PreparedAttack:
     """Phases 2 and 3 of an attack: vectors, fitted projection, similarity."""
     keys = WorkKeys.of(attacker, most)
-    tables = shared.once("tables", keys.tables, lambda: _attacked_tables(pair, attacker, most, seed))
-    strangers = shared.once("strangers", keys.strangers, lambda: _strangers(pair.control, attacker, most, seed, tables))
+    tables = shared.once("tables", keys.tables, lambda: _attacked_tables(pair, attacker, most, seed, draw))
+    strangers = shared.once(
+        "strangers", keys.strangers, lambda: _strangers(pair.control, attacker, most, seed, tables, draw)
+    )
     representation = fit_representation(
         tables.original,
         tables.protected,
@@ -74,9 +84,9 @@ class AttackedTables:
     first: Ints
 
 
-def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int) -> AttackedTables:
+def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int, draw: PeopleDraw) -> AttackedTables:
     """The attacker's data: some of the columns, some of the people, at the granularity of the release if aligned."""
-    people, first = _known_people(pair.original.rows, attacker.knows_people, most, seed)
+    people, first = _known_people(pair.original.rows, attacker.knows_people, most, seed, draw)
     original = with_errors(attacker.view(pair.original), attacker.errors, seed)
     held = original if len(people) == original.rows else original.kept(people)
     protected = attacker.view(pair.protected)
@@ -122,12 +132,14 @@ def _known_people_of(held: Table, control: Table | None) -> Table:
     return Table("people", one.rows + other.rows, one.specs, columns)
 
 
-def _known_people(rows: int, share: float, most: int | None, seed: int) -> tuple[Ints, Ints]:
+def _known_people(
+    rows: int, share: float, most: int | None, seed: int, draw: PeopleDraw = EACH_ROW
+) -> tuple[Ints, Ints]:
     """The originals that the attacker asks, and the places among them of the first that are drawn."""
     people = np.arange(rows, dtype=np.int64)
     if share < 1:
-        people = _drawn(rows, max(1, round(share * rows)), stream(seed, "known people"))
-    order = stream(seed, "asked people").permutation(len(people))
+        people = _drawn(people, max(1, round(share * rows)), "original", draw, stream(seed, "known people"))
+    order = draw.order("original", people, stream(seed, "asked people"))
     asked = people if most is None or len(people) <= most else people[np.sort(order[:most])]
     first = people[np.sort(order[: min(FIRST, len(asked))])]
     return asked, np.searchsorted(asked, first)
@@ -148,20 +160,24 @@ class Strangers:
 
 
 def _strangers(
-    control: Table | None, attacker: Attacker, most: int | None, seed: int, tables: AttackedTables
+    control: Table | None,
+    attacker: Attacker,
+    most: int | None,
+    seed: int,
+    tables: AttackedTables,
+    draw: PeopleDraw,
 ) -> Strangers:
     nobody = np.zeros(0, dtype=np.int64)
     if control is None:
         return Strangers(None, None, nobody, None, nobody)
     control = with_errors(attacker.view(control), attacker.errors, seed)
-    order = stream(seed, "reference people").permutation(control.rows)
-    halves = np.sort(order[: control.rows // 2]), np.sort(order[control.rows // 2 :])
+    halves = draw.halves(control.rows, stream(seed, "reference people"))
     rows, reference, known = np.arange(control.rows, dtype=np.int64), None, nobody
     if attacker.needs_reference and control.rows > 1:
         known, rows = halves
         reference = replace(control.kept(known), name="reference")
     if most is not None and len(rows) > most:
-        rows = _asked_control(halves, most, seed)
+        rows = _asked_control(halves, most, seed, draw)
     held = control if len(rows) == control.rows else control.kept(rows)
     form = tables.form
     if form is None:
@@ -170,7 +186,7 @@ def _strangers(
     return Strangers(held, form.apply(held), rows, reference, known)
 
 
-def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int) -> Ints:
+def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int, draw: PeopleDraw) -> Ints:
     """A sample of the control: of the half that is never a reference first, so that all attackers ask the same people.
 
     Their evidence can then be combined.
@@ -178,10 +194,10 @@ def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int) -> Ints:
     rng = stream(seed, "asked control")
     reference, others = halves
     if most <= len(others):
-        return others[_drawn(len(others), most, rng)]
-    return np.union1d(others, reference[_drawn(len(reference), most - len(others), rng)])
+        return _drawn(others, most, "control", draw, rng)
+    return np.union1d(others, _drawn(reference, most - len(others), "control", draw, rng))
 
 
-def _drawn(count: int, size: int, rng: np.random.Generator) -> Ints:
-    """A sample in ascending order; a smaller one from the same generator is a part of it."""
-    return np.sort(rng.permutation(count)[:size]).astype(np.int64)
+def _drawn(rows: Ints, size: int, table: Drawn, draw: PeopleDraw, rng: np.random.Generator) -> Ints:
+    """Some of the rows in ascending order; fewer from the same generator are a part of them."""
+    return rows[np.sort(draw.order(table, rows, rng)[:size])]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
+from cvpl.attack.people_draw import EACH_ROW
 from cvpl.operators.projection import LinearProjection, PcaSettings, components_of
 from cvpl.operators.vectorization import FeatureSpace, Vectors
 
@@ -37,8 +38,9 @@ def structural(space: FeatureSpace, loadings: Floats, variances: Floats) -> dict
 def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
     """The 2.5% and 97.5% bootstrap quantiles of each column's structural share.
 
-    Up to 10,000 records per table are assigned at random to 50 groups, and groups are resampled: their moments are
-    summed once, so a replicate costs one small eigenvalue problem. Only for PCA, and up to 500 features.
+    Up to 10,000 records per table are assigned at random to 50 groups, those of one unit to the same group, and groups
+    are resampled: their moments are summed once, so a replicate costs one small eigenvalue problem. Only for PCA,
+    and up to 500 features.
     """
     representation = attack.representation
     settings = pca_settings(attack)
@@ -53,10 +55,12 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
     second = np.zeros((STABILITY_GROUPS, space.width, space.width))
     for name in attack.attacker.projection_operator.fitted_on:
         table = attack.original if name == "original" else attack.protected
-        rows = rng.permutation(table.rows)[:STABILITY_RECORDS]
+        everybody = np.arange(table.rows, dtype=np.int64)
+        draw, among = (attack.draw, attack.people) if name == "original" else (EACH_ROW, everybody)
+        rows, part = draw.dealt("original", among, STABILITY_RECORDS, STABILITY_GROUPS, rng)
         vectors = space.of(table.take(rows))
         for group in range(STABILITY_GROUPS):
-            members = np.arange(group, len(rows), STABILITY_GROUPS)
+            members = np.flatnonzero(part == group)
             if len(members):
                 # So few records are faster as a matrix than by the counts of their labels.
                 own = vectors.take(members).dense() - centre

@@ -1,8 +1,9 @@
 """Validity of a control: drawn from the same population as the originals, and with nobody from the release.
 
-Three tests: each column, all columns together, and rows that occur in both tables. A test alarms only if the difference
-is statistically significant and large enough to matter, so that millions of rows raise no false alarm. Rows are treated
-as independent draws: if a person has many rows, an alarm may be due to few people.
+Five tests: each column, all columns together, rows that occur in both tables, rows that occur twice in the control, and
+rows that belong together. A test alarms only if the difference is statistically significant and large enough to matter,
+so that millions of rows raise no false alarm. Rows are treated as independent draws: where units are declared, the
+tables that are compared have one row of each.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.classifier_test import classifier_test
-from cvpl.evaluation.intervals.shares import wilson_bounds
+from cvpl.evaluation.related_rows import RelatedRows, related_rows
+from cvpl.evaluation.repeated_rows import RepeatedRows, repeated_rows
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.result.rounding import ALL_NUMBERS, Grid
 from cvpl.tables.columns import ColumnData, Labels, Table
 from cvpl.tables.row_keys import row_keys
 
 ALPHA = 1e-5
-"""The nominal false-alarm rate of all tests together; the docs give the measured one."""
+"""The nominal false-alarm rate of the tests of columns; the docs give the measured one of all tests."""
 FAR_COLUMN = 0.05
 """The largest accepted distance between a column's distributions: the share of any event may differ by this much."""
 FAR_AREA = 0.53
 """The largest accepted area under the curve."""
-FAR_COPIES = 0.01
-"""The largest accepted share of control rows that copy originals beyond chance; they may hide this much of the
-attributable rate."""
+RARE_DOUBLES = 0.01
+"""Duplicates are unusual if fewer originals than this have one."""
 TOO_ALIKE = 0.9
 """If this share of originals has a duplicate, copies in the control are not informative."""
 FEWEST_RECORDS = 50
@@ -72,6 +73,7 @@ class Copies:
     """The share of controls that duplicate an original's row, and the share of originals that duplicate another's.
 
     `beyond_chance` is (control - original) / (1 - original): the share of the control that must have been copied.
+    `suspicious` is the answer of the exact test (`repeated_rows`).
     """
 
     control_share: float
@@ -82,6 +84,36 @@ class Copies:
 
 
 @dataclass(frozen=True)
+class Doubles:
+    """The share of controls whose row occurs in the control more than once, and that share by chance.
+
+    `usual` is false if hardly any original has a duplicate: then doubles are worth a note even without an alarm.
+    """
+
+    share: float
+    expected: float
+    usual: bool
+    suspicious: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Whether rows belong together that were not declared to; `across` if those of control and originals do."""
+
+    found: RelatedRows | None
+    message: str
+
+    @property
+    def across(self) -> bool:
+        """Whether control and originals are related to each other."""
+        return self.found is not None and self.found.across
+
+
+NO_RELATIONS = Relations(None, "rows of a table do not resemble each other more than those of the other")
+
+
+@dataclass(frozen=True)
 class ControlLikeness:
     """The results of all tests of a control; `alarms` holds a sentence for each alarm, and no cell."""
 
@@ -89,13 +121,17 @@ class ControlLikeness:
     joint: JointLikeness
     copies: Copies
     enough: bool
+    doubles: Doubles
+    relations: Relations = NO_RELATIONS
 
     @property
     def alarms(self) -> tuple[str, ...]:
         """The messages of the tests that raised an alarm."""
         looks: tuple[ColumnLikeness | JointLikeness, ...] = (*self.columns, self.joint)
         found = [look.message for look in looks if look.differs]
-        return (*found, self.copies.message) if self.copies.suspicious else tuple(found)
+        found += [self.copies.message] if self.copies.suspicious else []
+        found += [self.doubles.message] if self.doubles.suspicious else []
+        return (*found, self.relations.message) if self.relations.found is not None else tuple(found)
 
     @property
     def alike(self) -> bool:
@@ -106,14 +142,17 @@ class ControlLikeness:
 def control_likeness(
     original: Table, control: Table, rng: np.random.Generator, grid: Grid = ALL_NUMBERS
 ) -> ControlLikeness:
-    """Compare a control with the originals: column by column, jointly, and by rows that occur in both.
+    """Compare a control with the originals: column by column, jointly, and by rows that are equal or related.
 
-    The tables have the same columns and label codes. ALPHA is split evenly over the three tests, and evenly again over
-    columns. With fewer than 50 records in a table no test alarms. `grid` has the numbers that messages may contain.
+    The tables have the same columns and label codes, and rows that are independent of each other unless a test alarms.
+    ALPHA is split over the tests of columns, and evenly again over columns; the other tests are exact. With fewer than
+    50 records in a table no test alarms. `grid` has the numbers that messages may contain.
     """
     enough = min(original.rows, control.rows) >= FEWEST_RECORDS
     level = ALPHA / 3
-    copies = _copies(original, control, level, rng, grid, enough=enough)
+    for_copies, for_relations = rng.spawn(2)
+    copies, doubles = _repeated(original, control, rng, for_copies, grid, enough=enough)
+    relations = _relations(original, control, for_relations, grid) if enough else NO_RELATIONS
     mine, others = (_sample(table, MOST_ROWS, rng) for table in (original, control))
     names = [spec.name for spec in mine.specs]
     columns = tuple(
@@ -127,7 +166,7 @@ def control_likeness(
     joint = JointLikeness(
         found, error if math.isfinite(error) else None, differs, _joint_message(grid.nearest(found), differs)
     )
-    return ControlLikeness(columns, joint, copies, enough)
+    return ControlLikeness(columns, joint, copies, enough, doubles, relations)
 
 
 def _joint_message(found: float, differs: bool) -> str:
@@ -176,9 +215,36 @@ def _label_distance(first: Labels, second: Labels, name: str) -> tuple[float, fl
     return total_variation(first.counts(), second.counts())
 
 
-def _copies(
-    original: Table, control: Table, level: float, rng: np.random.Generator, grid: Grid, *, enough: bool
-) -> Copies:
+def _relations(original: Table, control: Table, rng: np.random.Generator, grid: Grid) -> Relations:
+    found = related_rows(_sample(original, MOST_JOINT, rng), _sample(control, MOST_JOINT, rng), rng)
+    if found is None:
+        return NO_RELATIONS
+    names = ", ".join(f"'{name}'" for name in found.columns)
+    by = f"by the column {names}" if len(found.columns) == 1 else f"by the columns {names}"
+    share = f"about {grid.nearest(found.share):.0%} of the rows have a relative beyond chance"
+    if found.across:
+        return Relations(
+            found,
+            f"rows of the control resemble rows of the originals {by} more than each other ({share}): the same people "
+            "or households are in both, and the control is no base rate. Draw the control by person or household",
+        )
+    return Relations(
+        found,
+        f"rows of the originals, or of the control, belong together {by} ({share}), and no column declares it. Declare "
+        "the column that joins them (a household, a class, a site, a person) with the role group",
+    )
+
+
+def _repeated(
+    original: Table,
+    control: Table,
+    rng: np.random.Generator,
+    for_test: np.random.Generator,
+    grid: Grid,
+    *,
+    enough: bool,
+) -> tuple[Copies, Doubles]:
+    """Copies of originals in the control, and doubles in it."""
     keys, others = row_keys(original), row_keys(control)
     ordered = np.sort(keys)
     asked = keys if len(keys) <= MOST_ROWS else rng.choice(keys, MOST_ROWS, replace=False)
@@ -186,12 +252,8 @@ def _copies(
     base = float((_times(ordered, asked) > 1).mean())
     share = float((_times(ordered, strangers) > 0).mean())
     beyond = 0.0 if base >= 1 else max(0.0, (share - base) / (1 - base))
-    # A duplicate involves two originals, so its share varies up to twice as much as that of independent rows.
-    far = -NormalDist().inv_cdf(level)
-    above = share - wilson_bounds(share, len(strangers), far)[0]
-    below = wilson_bounds(base, len(asked) / 4, far)[1] - base
-    is_far = share - base > max(FAR_COPIES * (1 - base), math.hypot(above, below))  # Newcombe's interval
-    suspicious = enough and base < TOO_ALIKE and is_far
+    tested = repeated_rows(keys, others, for_test)
+    suspicious = enough and base < TOO_ALIKE and tested.copied
     shown, usual = grid.nearest(share), grid.nearest(base)
     if suspicious:
         message = (
@@ -202,7 +264,19 @@ def _copies(
         message = f"{usual:.1%} of the originals have a duplicate, so copies cannot show whether the control overlaps"
     else:
         message = f"{shown:.1%} of the control's rows are copies of originals, and {usual:.1%} are expected"
-    return Copies(share, base, beyond, suspicious, message)
+    copies = Copies(share, base, beyond, suspicious, message)
+    return copies, _doubles(tested, grid, usual=base >= RARE_DOUBLES, enough=enough)
+
+
+def _doubles(tested: RepeatedRows, grid: Grid, *, usual: bool, enough: bool) -> Doubles:
+    suspicious = enough and tested.doubles
+    message = (
+        f"{grid.nearest(tested.doubled):.1%} of the control's rows occur in it more than once, where "
+        f"{grid.nearest(tested.expected):.1%} are expected"
+    )
+    if suspicious:
+        message += ": people of the control are counted several times, and its rate is not a base rate"
+    return Doubles(tested.doubled, tested.expected, usual, suspicious, message)
 
 
 def _times(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:

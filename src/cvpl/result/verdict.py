@@ -4,8 +4,8 @@ The sentence is written only here, from the figures of a result. There are four 
 
 linkable                      the interval of the risk lies above 0
 indistinguishable_from_zero   the interval of the risk includes 0, and no other figure shows that people can be linked
-undetermined                  the risk has no interval: no control, too few controls, or a search that skipped pairs;
-                              or it is low, and the attackers could not have seen anybody
+undetermined                  the risk cannot be told: no control, too few controls, a control that is no base rate, or
+                              a search that skipped pairs; or it is low, and the attackers could not have seen anybody
 not_assessable                no attacker is reliable, so a low figure would mean nothing
 """
 
@@ -105,8 +105,9 @@ class VerdictFigures(Section):
 
     `reasons` lists why the release is not assessable. `missing` states why the risk has no interval. `certain` is a
     risk at another false-positive rate, or of another attacker, whose corrected interval is above 0. `copies` states
-    which rows of originals are in the release beyond chance. `control_fault` states why the control is invalid, `blind`
-    what the attackers cannot see. `coarse` says that nobody could tell people apart in the release.
+    which rows of originals are in the release beyond chance. `control_fault` states why the control proves nothing,
+    and `control_hides` why it makes the risk look too low: the first rules out alarm and comfort, the second comfort.
+    `blind` states what the attackers cannot see, and `coarse` that nobody could tell people apart in the release.
     `checked` is false if the checks before the attack were not run.
     """
 
@@ -119,6 +120,7 @@ class VerdictFigures(Section):
     control_fault: str | None = None
     blind: str | None = None
     coarse: str | None = None
+    control_hides: str | None = None
     checked: bool = True
     lower_bound: bool = False
 
@@ -126,9 +128,10 @@ class VerdictFigures(Section):
 def verdict_of(figures: VerdictFigures) -> Verdict:
     """The verdict from the figures.
 
-    The kind `indistinguishable_from_zero` is ruled out if `certain` is known, if the control has a fault, if the
-    attackers are blind, and if the search left out pairs. The words "nothing shows" are also ruled out if the release
-    contains copies of originals.
+    A control with a fault is no base rate, so it shows neither that people can be linked nor that they cannot. The kind
+    `indistinguishable_from_zero` is also ruled out if `certain` is known, if the control hides risk, if the attackers
+    are blind, and if the search left out pairs. The words "nothing shows" are also ruled out if the release contains
+    copies of originals.
     """
     if figures.reasons:
         reason = printable(figures.reasons[0])
@@ -136,12 +139,14 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
     risk, certain = figures.risk, figures.certain
     if risk is None or risk.basis != "control" or risk.low is None or risk.high is None:
         return _undetermined(figures, figures.missing)
+    if figures.control_fault is not None:
+        return _undetermined(figures, figures.control_fault)
     if risk.low > 0:
         return _linkable(risk, figures)
     if certain is not None:
         return _linkable(certain, figures)
-    if figures.control_fault is not None:
-        return _undetermined(figures, figures.control_fault)
+    if figures.control_hides is not None:
+        return _undetermined(figures, figures.control_hides)
     if risk.high < 0:
         return _undetermined(figures, LINKED_MORE_OFTEN)
     if figures.lower_bound:

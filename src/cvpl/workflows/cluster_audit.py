@@ -25,6 +25,7 @@ from cvpl.config.limits import LimitsLike
 from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
+from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.search.budget import usual_memory
 from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, read_step, search_all
 from cvpl.spark.cluster import Cluster, on_cluster
@@ -174,7 +175,13 @@ class _Begun:
         orders = []
         for number, (attacker, asked) in enumerate(large, start=1):
             ready = prepare(
-                pair, attacker, seed=resolved.config.seed, budget=resolved.budget, most=asked, shared=shared
+                pair,
+                attacker,
+                seed=resolved.config.seed,
+                budget=resolved.budget,
+                most=asked,
+                shared=shared,
+                draw=people_draw(inputs.evaluation.unit.codes),
             )
             orders.append(SearchOrder.of(ready, attacker, pair.original.rows, controls))
             shared.keep_for(WorkKeys.of(*later) for later in large[number:])

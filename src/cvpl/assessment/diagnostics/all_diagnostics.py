@@ -151,6 +151,7 @@ def _sensitivity(ensemble: EnsembleOutcome, varied: str | None, inputs: Inputs) 
     measured = ensemble.outcomes[varied].measured
     done, threshold = measured.attack, measured.threshold
     assert threshold is not None  # noqa: S101 - only an attacker with a threshold is varied
+    matches = inputs.evaluation.matches
     return sensitivity(
-        inputs.pair, done.attacker, threshold, inputs.evaluation.matches, seed=done.seed, budget=done.budget
+        inputs.pair, done.attacker, threshold, matches, seed=done.seed, budget=done.budget, draw=done.draw
     )

@@ -26,6 +26,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.evaluation.attack_rates import AttackRates, attack_rates
 from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES
+from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
@@ -104,7 +105,8 @@ class Canaries:
 class CanaryReleases:
     """Both canaries of one audit, made once for all attackers, which share the work on them.
 
-    `groups` has the unit of every original and control, if several rows belong together: intervals count units.
+    `groups` has the unit of every original and control, if several rows belong together: samples, the reference and
+    intervals go by units.
     """
 
     def __init__(self, pair: Pair, seed: int, budget: Budget, groups: Mapping[str, Ints] | None = None) -> None:
@@ -117,7 +119,8 @@ class CanaryReleases:
     def _identity(self) -> _Planted:
         own, groups = self._original, self._groups
         if own.rows > RELEASED:
-            rows = np.sort(stream(self._seed, "identity canary").choice(own.rows, size=RELEASED, replace=False))
+            everybody = np.arange(own.rows, dtype=np.int64)
+            rows = people_draw(groups).sample("original", everybody, RELEASED, stream(self._seed, "identity canary"))
             own = own.kept(rows)
             groups = None if groups is None else {**groups, "original": groups["original"][rows]}
         return Pair(own, Table("protected", own.rows, own.specs, own.columns, own.place), self._control), groups
@@ -139,8 +142,16 @@ class CanaryReleases:
         read_at = float(DEFAULT) if threshold is None else threshold
         planted = self._identity, self._independent
         own, nobody = (
-            attack(pair, certain, seed=self._seed, budget=self._budget, most=ASKED, shared=shared)
-            for (pair, _), shared in zip(planted, self._shared, strict=True)
+            attack(
+                pair,
+                certain,
+                seed=self._seed,
+                budget=self._budget,
+                most=ASKED,
+                shared=shared,
+                draw=people_draw(groups),
+            )
+            for (pair, groups), shared in zip(planted, self._shared, strict=True)
         )
         scores = _scores(own, planted[0][1]), _scores(nobody, planted[1][1])
         kept = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])

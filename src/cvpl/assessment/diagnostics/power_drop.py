@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from cvpl.assessment.diagnostics.several_attackers import for_each
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.people_draw import Drawn
 from cvpl.attack.shared_work import SharedWork
 from cvpl.evaluation.attack_rates import searched_base
 from cvpl.evaluation.control import FALSE_RATE, power_at
@@ -35,15 +36,21 @@ from cvpl.search.budget import Budget
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Scores = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """The scores of originals and of those that they are compared with, and the hits; None with a control."""
+    """The scores of originals and of those that they are compared with, and the hits; None with a control.
+
+    `people` are the tables and rows of both sides, `matched` the rows whose hits are known.
+    """
 
     sides: Scores
     hits: Floats | None
+    people: tuple[tuple[Drawn, Ints], tuple[Drawn, Ints]]
+    matched: Ints
 
 
 ASKED = 2_000
@@ -111,9 +118,12 @@ def power_drops(
     if whole is None:
         return None
     rng = stream(done.seed, "power drops")
-    drawn = [tuple(rng.integers(len(side), size=len(side)) for side in whole.sides) for _ in range(REPLICATES)]
+    drawn = [tuple(done.draw.resample(*side, rng) for side in whole.people) for _ in range(REPLICATES)]
     powers = [_power(whole.sides, rows) for rows in drawn]
-    again = [] if whole.hits is None else _resampled(len(whole.hits), stream(done.seed, "top-1 drops"))
+    rng = stream(done.seed, "top-1 drops")
+    again = (
+        [] if whole.hits is None else [done.draw.resample("original", whole.matched, rng) for _ in range(REPLICATES)]
+    )
     found, hits = {}, {}
     for number, (column, without) in enumerate(zip(tried, searched, strict=True), start=2):
         if progress is not None:
@@ -132,10 +142,6 @@ def _drop(drop: float, spread: Sequence[float]) -> PowerDrop:
     return PowerDrop(drop, float(low), float(high))
 
 
-def _resampled(count: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-    return [rng.integers(count, size=count) for _ in range(REPLICATES)]
-
-
 def _without(attacker: Attacker, column: str) -> Attacker:
     choices = {**attacker.vectorization.columns, column: ColumnChoice(vectorize=False)}
     vectorization = attacker.vectorization.model_copy(update={"columns": choices})
@@ -148,15 +154,27 @@ def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork
     Without a control also whether the best candidate is right, for the originals with a known match.
     """
     most = most_asked(attacker, inputs.pair.protected.rows)
-    again = attack(inputs.pair, attacker, seed=done.seed, budget=budget, levers=done.levers, most=most, shared=shared)
+    again = attack(
+        inputs.pair,
+        attacker,
+        seed=done.seed,
+        budget=budget,
+        levers=done.levers,
+        most=most,
+        shared=shared,
+        draw=done.draw,
+    )
     base = searched_base(again, inputs.evaluation.matches)
     if base is None:
         return None
-    hits = None
+    hits, matched = None, again.people[:0]
     if again.control is None and inputs.evaluation.matches is not None:
         truth = evaluate_truth(again, inputs.evaluation.matches)
-        hits = truth.hit[truth.has_match]
-    return _Found((again.scores, base), hits)
+        hits, matched = truth.hit[truth.has_match], again.people[truth.has_match]
+    others: tuple[Drawn, Ints] = ("original", again.people)
+    if again.control is not None:
+        others = "control", again.control_rows
+    return _Found((again.scores, base), hits, (("original", again.people), others), matched)
 
 
 def _power(scores: Scores, rows: tuple[NDArray[np.int64], ...] | None = None) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.diagnostics.self_linkage import sampled_rows
+from cvpl.assessment.diagnostics.self_linkage import sampled_originals
 from cvpl.attack.attack import Attack
 from cvpl.attack.representation import fit_representation
 from cvpl.evaluation.rates import linkage_rate
@@ -21,7 +21,7 @@ def removal(attack: Attack, column: str, threshold: float, rng: np.random.Genera
 
     Returns the drop and the rows that were searched.
     """
-    rows = sampled_rows(attack.original.rows, rng)
+    rows = sampled_originals(attack, rng)
     vectorization = attack.attacker.vectorization
     choices = {**vectorization.columns, column: ColumnChoice(vectorize=False)}
     without = attack.attacker.model_copy(

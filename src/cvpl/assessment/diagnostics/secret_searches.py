@@ -14,6 +14,7 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.evaluation.inference.attackers import AlignedPeople, Linked
 from cvpl.evaluation.inference.column_gains import ranking_people
 from cvpl.evaluation.inference.figures import Asked
@@ -88,6 +89,7 @@ class SecretSearches:
                 seed=self.seed,
                 budget=self.resolved.budget,
                 most=most_asked(pair.protected.rows),
+                draw=people_draw(self.inputs.evaluation.unit.codes),
             )
         return self._attacks[columns, nearest]
 

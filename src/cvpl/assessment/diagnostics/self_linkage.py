@@ -57,7 +57,7 @@ def leave_one_out(
 ) -> SelfLinkage:
     """Search at most `most` records of a table in the table itself, each record's own row left out."""
     table = attack.original if name == "original" else attack.protected
-    rows = sampled_rows(table.rows, rng, most)
+    rows = sampled_originals(attack, rng, most) if name == "original" else sampled_rows(table.rows, rng, most)
     scorer = attack.representation.scorer(table, table, rows)
     partitions = attack.blocks.partitions(name, name, rows)
     found = attack.engine.find_best(scorer, partitions, left_out=LeftOut.itself(rows))
@@ -80,7 +80,7 @@ def perturbed(
 def _search_perturbed(attack: Attack, rng: np.random.Generator, most: int) -> tuple[Floats, float]:
     """The best scores of some originals in the copy, and their top-1 hit rate."""
     table = attack.original
-    rows = sampled_rows(table.rows, rng, most)
+    rows = sampled_originals(attack, rng, most)
     copy = lightly_perturbed(attack.held, rng, noise=not attack.attacker.compares_values)
     if attack.form is not None:
         # An aligned attacker coarsens whatever it compares, here as after any other protection.
@@ -93,6 +93,11 @@ def _search_perturbed(attack: Attack, rng: np.random.Generator, most: int) -> tu
     own = scorer.pairs(np.arange(len(rows)), rows)
     hits = np.where(own >= found.best - TIE, 1 / np.maximum(found.ties, 1), 0.0)
     return found.best, float(hits.mean())
+
+
+def sampled_originals(attack: Attack, rng: np.random.Generator, most: int = SAMPLE) -> Ints:
+    """All originals of an attack, or a sample of `most` of them in ascending order."""
+    return attack.draw.sample("original", attack.people, most, rng)
 
 
 def sampled_rows(rows: int, rng: np.random.Generator, most: int = SAMPLE) -> Ints:

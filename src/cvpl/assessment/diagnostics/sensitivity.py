@@ -13,6 +13,7 @@ from typing import Literal
 from cvpl.assessment.diagnostics.several_attackers import for_each
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
+from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
 from cvpl.attack.shared_work import SharedWork
 from cvpl.evaluation.attack_rates import AttackRates, attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
@@ -55,7 +56,14 @@ class Sensitivity:
 
 
 def sensitivity(
-    pair: Pair, attacker: Attacker, threshold: float, matches: TrueMatches | None, *, seed: int, budget: Budget
+    pair: Pair,
+    attacker: Attacker,
+    threshold: float,
+    matches: TrueMatches | None,
+    *,
+    seed: int,
+    budget: Budget,
+    draw: PeopleDraw = EACH_ROW,
 ) -> Sensitivity:
     """Run the variations of an attacker whose score is on the scale; `threshold` is where its rates are read.
 
@@ -63,7 +71,7 @@ def sensitivity(
     """
 
     def search(other: Attacker, shared: SharedWork, own: Budget) -> tuple[AttackRates, int]:
-        done = attack(pair, other, seed=seed, budget=own, most=ASKED, shared=shared)
+        done = attack(pair, other, seed=seed, budget=own, most=ASKED, shared=shared, draw=draw)
         return attack_rates(done.scores, searched_base(done, matches), threshold), done.original.rows
 
     varied, found = list(variations(pair, attacker)), []

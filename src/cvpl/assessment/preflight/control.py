@@ -27,9 +27,14 @@ def control_findings(
     """The findings on the control; empty without one."""
     if inputs.pair.control is None:
         return []
-    # Rows of one group are not independent, and would raise a false alarm.
-    unlike = [] if inputs.evaluation.unit.codes is not None else _unlike(likeness)
-    return [*_columns(inputs), *_overlap(likeness, disclosure), *unlike, *_size(resolved, inputs)]
+    return [
+        *_columns(inputs),
+        *_overlap(likeness, disclosure),
+        *_related(likeness, disclosure),
+        *_doubles(likeness, disclosure),
+        *_unlike(likeness),
+        *_size(resolved, inputs),
+    ]
 
 
 def _columns(inputs: Inputs) -> list[out.Finding]:
@@ -54,6 +59,35 @@ def _overlap(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[o
             message=copies.message,
             share=disclosure.share(copies.control_share, "both"),
             expected=disclosure.share(copies.original_share, "both"),
+        )
+    ]
+
+
+def _related(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[out.Finding]:
+    """Rows that belong together although no column declares it, so that figures take few people for many."""
+    if likeness is None or likeness.relations.found is None:
+        return []
+    relations = likeness.relations
+    share = disclosure.share(likeness.relations.found.share, "both")
+    check = "control_related" if relations.across else "related_rows"
+    return [out.Finding(check=check, closes_gate=True, message=relations.message, share=share)]
+
+
+def _doubles(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[out.Finding]:
+    """Rows that occur in the control more than once: told if they are unusual, closing if beyond chance."""
+    if likeness is None:
+        return []
+    doubles = likeness.doubles
+    share = disclosure.share(doubles.share, "controls")
+    if not doubles.suspicious and (doubles.usual or share == 0):
+        return []
+    return [
+        out.Finding(
+            check="control_duplicates",
+            closes_gate=doubles.suspicious,
+            message=doubles.message,
+            share=share,
+            expected=disclosure.share(doubles.expected, "controls"),
         )
     ]
 

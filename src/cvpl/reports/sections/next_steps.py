@@ -77,6 +77,12 @@ def _checks(result: AuditResult) -> list[str]:
         steps.append("Pass a control with all columns of the originals: attackers cannot use columns that it lacks.")
     if "control_overlaps" in checks:
         steps.append("Pass a control without people from the release: they make the risk look lower than it is.")
+    if "related_rows" in checks:
+        steps.append("Declare the column that joins rows (a household, a class, a person) with the role group.")
+    if "control_related" in checks:
+        steps.append("Draw the control by person or household: its rows resemble those of the originals.")
+    if "control_duplicates" in checks:
+        steps.append("Remove the rows that stand in the control more than once.")
     return [*steps, *evaluation_keys(result)]
 
 

@@ -11,7 +11,7 @@ from cvpl import result as out
 from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.sections.intervals import interval_fields
-from cvpl.assessment.verdict import blind, control_fault, copied_rows, risk_at
+from cvpl.assessment.verdict import blind, control_fault, control_hides, copied_rows, risk_at
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.intervals import attributable_from_power
@@ -58,6 +58,7 @@ def over_draws(
         copies=copied_rows(preflight, disclosure.k),
         control_fault=control_fault(preflight),
         blind=blind(preflight),
+        control_hides=control_hides(preflight),
         lower_bound=not exact,
     )
     section = first.section.model_copy(
