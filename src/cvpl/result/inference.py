@@ -93,8 +93,8 @@ class Reconstruction(Section):
 class InferenceRate(Section):
     """The largest attributable score over secrets, attackers and scores; null without a control.
 
-    It is the largest of `among` figures, read on the same people, so `estimate` is somewhat above what the attacker that
-    was picked would reach on others; it is not corrected. The interval is: `low` and `high` hold together over all
+    It is the largest of `among` figures, read on the same people, so `estimate` is somewhat above what the attacker
+    that was picked would reach on others; it is not corrected. The interval is: `low` and `high` hold together over all
     figures. `high` is the largest upper end over all of them, null if one has no interval.
     """
 

@@ -183,8 +183,8 @@ def _notes(found: Inference) -> tuple[str, ...]:
     notes = [
         f"{counted(found.asked_originals, 'original')}{controls} were asked about. Candidates are those of the "
         f"attacker {named(found.link)}, which does not compare the secret. The intervals hold together over "
-        "attackers, secrets and scores, and over the choice of columns; their coverage was measured in simulated worlds "
-        "only. The strongest of several attackers is somewhat too high by itself.",
+        "attackers, secrets and scores, and over the choice of columns; their coverage was measured in simulated "
+        "worlds only. The strongest of several attackers is somewhat too high by itself.",
         "Accuracy is the share of people who are guessed right; by rarity, the rarer a person's value, the more the "
         "person counts. The commonest value is the guess for anybody."
         + (" The model of controls is trained on some controls, and tested on others." if controls else ""),
