@@ -7,14 +7,15 @@ with its inference, membership and predicates. The truth is the mean of a figure
 a fresh draw. The figures are read before rounding, which only widens an interval. Runs are kept in OUT, and an
 interrupted benchmark resumes; remove the folder after a change of an attack or an interval.
 
-inference    every attacker, set of columns and score by itself at 95%; "picked" is the largest attributable score with
-             its published confidence, held against the truth of the attacker that was picked
+inference    every attacker, number of columns and score by itself at 95%. Which columns these are is chosen in every
+             run anew, so the truth is the mean over choices too. "picked" is the largest attributable score with its
+             published confidence, held against the truth of the attacker that was picked
 membership   the area under the curve of each attacker at 95%; "picked" is the published one
 predicates   the share of one, two and three columns, and what is attributable, each at 95%
 
-A cell is the lowest coverage over the figures of its kind and, in brackets, their number. Figures that are there in
-fewer than half of the runs are left out, since attackers choose their columns; a pick that was there in fewer than 20
-runs has no truth and is not counted.
+A cell is the lowest coverage over the figures of its kind and, in brackets, their number. Behind them, over all
+figures of the kind, is the share of intervals that lie below the truth and above it. Figures that are there in fewer
+than half of the runs are left out; a pick that was there in fewer than 20 runs has no truth and is not counted.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def of_inference(attacks: list[ScoredAttack], *, alike: bool) -> Figures:
 
 
 def _name(row: InferenceRow) -> str:
-    return f"inference|{row.attacker} {row.score} by {', '.join(sorted(row.columns))}"
+    return f"inference|{row.attacker} {row.score} by {row.columns} columns"
 
 
 def of_membership(ensemble: object) -> Figures:
@@ -202,8 +203,22 @@ def _estimate(figure: float | None, ends: tuple[float | None, float | None] | No
     return [figure, *(ends or (None, None))]
 
 
-def coverage(runs: list[Figures]) -> Iterator[tuple[str, str, float, float, float, int]]:
-    """Kind, figure, truth, coverage, mean width and number of intervals, of figures in at least half of the runs."""
+@dataclass(frozen=True)
+class Coverage:
+    """How often the intervals of one figure hold its truth, lie below it, and lie above it."""
+
+    kind: str
+    figure: str
+    truth: float
+    held: float
+    below: float
+    above: float
+    width: float
+    count: int
+
+
+def coverage(runs: list[Figures]) -> Iterator[Coverage]:
+    """The coverage of every figure that is there in at least half of the runs."""
     values = defaultdict(list)
     for run in runs:
         for name, (*_, estimate, low, high) in run.items():
@@ -219,15 +234,17 @@ def coverage(runs: list[Figures]) -> Iterator[tuple[str, str, float, float, floa
         else:
             given = [(truth[name], *item[1:]) for item in items if item[1] is not None]
         if len(given) >= len(runs) / 2:
-            held = np.mean([low <= true <= high for true, low, high in given])
-            yield (
-                kind,
-                figure,
-                truth[name],
-                float(held),
-                float(np.mean([item[2] - item[1] for item in given])),
-                len(given),
-            )
+            below = float(np.mean([high < true for true, _, high in given]))
+            above = float(np.mean([low > true for true, low, _ in given]))
+            width = float(np.mean([item[2] - item[1] for item in given]))
+            yield Coverage(kind, figure, truth[name], 1 - below - above, below, above, width, len(given))
+
+
+def _cell(found: Sequence[Coverage]) -> str:
+    if not found:
+        return ""
+    below, above = (float(np.mean([getattr(one, side) for one in found])) for side in ("below", "above"))
+    return f"{min(one.held for one in found):.3f} ({len(found)}); {below:.3f}, {above:.3f}"
 
 
 def main(out: Path, runs: int, names: Sequence[str]) -> None:
@@ -244,14 +261,15 @@ def main(out: Path, runs: int, names: Sequence[str]) -> None:
                 done.append(one_run(WORLDS[name], stream(at, f"coverage of {name}")))
                 kept.write(json.dumps(done[-1]) + "\n")
                 kept.flush()
-        lowest: dict[str, list] = {kind: [] for kind in kinds}
-        for kind, figure, truth, held, width, count in coverage(done[:runs]):
-            lowest[kind].append(held)
+        found: dict[str, list[Coverage]] = {kind: [] for kind in kinds}
+        for one in coverage(done[:runs]):
+            found[one.kind].append(one)
             print(
-                f"    {name}: {kind} {figure}: {truth:.3f}, held {held:.3f} of {count}, width {width:.3f}",
+                f"    {name}: {one.kind} {one.figure}: {one.truth:.3f}, held {one.held:.3f} of {one.count}, below "
+                f"{one.below:.3f}, above {one.above:.3f}, width {one.width:.3f}",
                 file=sys.stderr,
             )
-        cells = [f"{min(lowest[kind]):.3f} ({len(lowest[kind])})" if lowest[kind] else "" for kind in kinds]
+        cells = [_cell(found[kind]) for kind in kinds]
         rows.append(f"| {name} | {WORLDS[name].originals}, {WORLDS[name].controls} | {' | '.join(cells)} |")
     print(f"| world | originals, controls | {' | '.join(kinds)} |\n{'|---' * (len(kinds) + 2)}|")
     print("\n".join(rows))

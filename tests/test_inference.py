@@ -14,9 +14,17 @@ from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.inference import compiled_nearest, models, nearest
 from cvpl.evaluation.inference.attackers import AlignedPeople, Linked
 from cvpl.evaluation.inference.beliefs import best_hits, commonest_hits, drawn_hits
-from cvpl.evaluation.inference.column_gains import gains, ranking_people
+from cvpl.evaluation.inference.column_choices import FOLDS, choice_error, draw_folds, read_apart, with_choice
+from cvpl.evaluation.inference.column_gains import gains
 from cvpl.evaluation.inference.control_model import control_model
-from cvpl.evaluation.inference.figures import Asked, baseline_rows, inference_rows, scored, weights_of
+from cvpl.evaluation.inference.figures import (
+    Asked,
+    ScoredAttack,
+    baseline_rows,
+    inference_rows,
+    scored,
+    scored_by_choice,
+)
 from cvpl.evaluation.inference.known_columns import by_information, mutual_information, nested_sets
 from cvpl.evaluation.inference.scores import Hits, attributable, attributable_ends, score_ends
 from cvpl.evaluation.inference.secret import Secret, Tolerance
@@ -539,19 +547,72 @@ def test_gains_are_those_of_searches_without_each_column(linker):
     assert set(found) == set(names)
 
 
-def test_columns_are_ranked_by_whole_units_of_a_quarter_at_most():
-    units = np.repeat(np.arange(25), 4), np.arange(25, 125)
-    mine, base = ranking_people(100, 100, 500, units, np.random.default_rng(1))
-    assert len(mine) <= 25 and len(base) == 25
-    left = set(range(100)) - set(mine.tolist())
-    assert not {units[0][row] for row in mine} & {units[0][row] for row in left}
+def test_a_unit_is_in_one_fold_also_if_it_is_in_both_tables():
+    """Households 20 to 24 have originals and controls."""
+    units = np.repeat(np.arange(25), 4), np.arange(20, 120)
+    folds = draw_folds(100, 100, units, 10, np.random.default_rng(1))
+    of_unit = {}
+    for unit, fold in zip(np.concatenate(units), np.concatenate([folds.original, folds.control]), strict=True):
+        assert of_unit.setdefault(int(unit), fold) == fold
+    assert np.bincount(folds.original, minlength=FOLDS).min() >= 24
+    for fold, (mine, base) in enumerate(folds.ranking):
+        assert len(mine) == len(base) == 10
+        assert (folds.original[mine] == fold).all() and (folds.control[base] == fold).all()
+    assert draw_folds(100, 2, None, 10, np.random.default_rng(1)) is None
 
 
-def test_people_by_whom_columns_are_ranked_do_not_count():
-    secret = Secret.of("s", labels("aabb"), labels("ab"), labels("abab"))
-    asked = Asked(np.arange(4), np.arange(4), None, (np.array([0]), np.array([1, 2])))
-    mine, base = weights_of(secret, asked, "accuracy")
-    assert mine.tolist() == [0, 1, 1, 1] and base.tolist() == [1, 0, 0, 1]
+def test_a_person_is_read_by_the_choices_of_other_folds():
+    """Each choice is right for the people who made it only: nobody profits from a choice of their own."""
+    fold = np.array([0, 1, 2, 3, 0])
+    own = [(fold == at).astype(float) for at in range(FOLDS)]
+    assert read_apart(own, fold).tolist() == [0] * 5
+    assert read_apart([1 - one for one in own], fold).tolist() == [1] * 5
+    assert read_apart([np.array([0.0, 0.0]), *[np.array([1.0, 0.0])] * 3], np.array([1, 0])).tolist() == [2 / 3, 0]
+
+
+def test_choices_of_the_same_columns_are_one_attack_and_add_nothing_to_the_interval():
+    pair, secret = world(7)
+    vote = Linked.of(attack(pair, LINKERS["rarity"]), secret.released >= 0).vote(secret)
+    rows = np.arange(pair.original.rows), np.arange(pair.control.rows)
+    folds = draw_folds(*map(len, rows), None, 400, np.random.default_rng(1))
+    same = scored_by_choice("vote", [("age",)] * FOLDS, lambda _: vote, secret, Asked(*rows, None, folds))
+    alone = scored("vote", ("age",), vote, secret, Asked(*rows))
+    assert inference_rows(same, 0.95, alike=False) == inference_rows(alone, 0.95, alike=False)
+    apart = scored_by_choice(
+        "vote", [("age",), ("town",), ("age",), ("age",)], lambda _: vote, secret, Asked(*rows, None, folds)
+    )
+    # The columns differ, but what they tell does not.
+    assert inference_rows(apart, 0.95, alike=False) == inference_rows(alone, 0.95, alike=False)
+
+
+def test_the_error_of_a_choice_by_hand():
+    assert choice_error([0.5, 0.7]) == pytest.approx(0.1)
+    assert choice_error([0.4]) == choice_error([0.4] * 4) == 0
+    assert with_choice((0.4, 0.7), 0.5, 0.0, 100, 0.95) == (0.4, 0.7)
+    low, high = with_choice((0.4, 0.6), 0.5, 0.05, 1e6, 0.95)
+    # The error among people is 0.1 / 1.96, so there are 12 degrees of freedom: 2.179 instead of 1.960.
+    assert high - 0.5 == pytest.approx(0.5 - low) == pytest.approx(2.179 * math.hypot(0.1 / 1.960, 0.05), abs=5e-4)
+
+
+def test_intervals_hold_the_expected_figure_over_people_and_choices():
+    """Each choice of columns is right for 30%, 50% or 70% of the originals; the truth is the mean, 50%."""
+    rng, held, below, above = np.random.default_rng(5), 0, 0, 0
+    people, draws = 200, 400
+    fold = np.arange(people) % FOLDS
+    for _ in range(draws):
+        luck, base = rng.random(people), (rng.random(people) < 0.2).astype(float)
+        by_choice = [(luck < share).astype(float) for share in rng.choice([0.3, 0.5, 0.7], FOLDS)]
+        controls = Hits(base, np.ones(people))
+        choices = tuple((Hits(one, np.ones(people)), controls) for one in by_choice)
+        sets = tuple((f"column {at}",) for at in range(FOLDS))
+        one = ScoredAttack(
+            "vote", sets, "accuracy", Hits(read_apart(by_choice, fold), np.ones(people)), controls, choices
+        )
+        (row,) = inference_rows([one], 0.95, alike=False)
+        low, high = row.attributable_interval
+        truth = (0.5 - 0.2) / (1 - 0.2)
+        held, below, above = held + (low <= truth <= high), below + (high < truth), above + (low > truth)
+    assert held >= 0.93 * draws and 0 < below < 0.06 * draws and 0 < above < 0.06 * draws
 
 
 def test_tolerances_are_stated_or_a_share():

@@ -304,7 +304,7 @@ def test_originals_who_are_not_in_the_release_can_be_the_control(made, copied):
     found = audited(both, original, None, {"control": "absent"}).inference
     assert found.rate.estimate == pytest.approx(1)
     apart = copied.inference
-    assert found.asked_controls == apart.asked_controls == 300
+    assert found.asked_controls == apart.asked_controls == 400
     assert found.secrets[0].attackers[0].controls == pytest.approx(apart.secrets[0].attackers[0].controls, abs=0.15)
 
 

@@ -190,6 +190,14 @@ def test_no_figure_of_an_audit_tells_of_fewer_than_ten_people(seed, size):
         assert getattr(found.truth, end) % K == 0
 
 
+def test_canaries_are_rounded_because_originals_and_controls_are_searched_for_in_both():
+    tables, more = world(3, unusual=True, size=120), {"canaries": True}
+    exact, told = audited(tables, SETTINGS | EXACT | more).canaries, audited(tables, SETTINGS | more).canaries
+    for rounded in (told.identity, told.independent):
+        assert is_multiple(rounded.linkage_rate, 0.1) and is_multiple(rounded.power, 0.1)  # of 120 people
+    assert not is_multiple(exact.independent.linkage_rate, 0.1) or not is_multiple(exact.independent.power, 0.1)
+
+
 def test_with_k_of_1_a_block_of_one_shows_and_with_k_of_10_it_does_not():
     tables = world(3, unusual=True, size=120)
     exact, published = audited(tables, SETTINGS | EXACT), audited(tables)

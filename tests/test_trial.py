@@ -222,6 +222,17 @@ def test_planted_people_are_unusual_and_not_in_the_figures_of_the_others(table):
     assert found.planted.planted == 40 and found.planted.power == 1 and found.planted.everybody == found.risk.power
 
 
+def test_figures_of_planted_people_are_exact_and_those_of_people_are_rounded(table, noise):
+    """Half of 40 planted people are in each round, so the mean of two rounds is a multiple of a fortieth."""
+    told, exact = (
+        cvpl.trial(table, noise, {**CONFIG, "report": {"suppress_below": k}}, rounds=2, plant=40) for k in (10, 1)
+    )
+    made = told.planted
+    assert (made.power, made.low, made.high) == (exact.planted.power, exact.planted.low, exact.planted.high)
+    assert 0 < made.power < 1 and round(made.power / 0.5, 6) % 1 != 0  # the step of a share of 40 people
+    assert round(made.everybody / 0.1, 6) % 1 == 0 and made.everybody != exact.planted.everybody
+
+
 def test_the_mean_share_of_linked_people_is_the_power(table, noise, tmp_path):
     """The file of single people agrees with the figures, and only its owner may read it."""
     file = tmp_path / "links.csv"

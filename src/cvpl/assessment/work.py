@@ -24,6 +24,7 @@ from cvpl.attack.shared_work import WorkKeys
 from cvpl.config.people_asked import FIRST_ANSWER_PEOPLE
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
+from cvpl.evaluation.inference.column_choices import FOLDS
 from cvpl.evaluation.inference.column_gains import most_ranking
 from cvpl.evaluation.inference.models import MOST_ROWS
 from cvpl.evaluation.singling_out.column_sets import LARGEST, MOST_VISITS
@@ -48,8 +49,8 @@ _NEAREST_PERSON, _NEAREST_PAIR = 2.4e-4, 7e-9
 """A person whose nearest records are found by distance, and a pair."""
 _MODELS, _MODEL_CELL = 5.0, 15e-6
 """The models of a secret, and a cell that trains them."""
-_NESTED = 1 + 3 / 4 + 1 / 2 + 1 / 4
-"""The shares of the columns that are searched by, together."""
+_NESTED = 3 / 4 + 1 / 2 + 1 / 4
+"""The shares of the columns that are searched by beside all of them, together: at most once for each fold."""
 _PAGE = 2.0
 """Drawing the charts of the page."""
 
@@ -200,8 +201,9 @@ class Work:
         secrets = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
         released, most = self._costs.released, secret_searches.most_asked(self._costs.released)
         people = min(self._costs.rows, most) + min(self._costs.control, most)
-        ranking = 2 * most_ranking(released) * (self._columns + 1) if self._costs.control else 0
-        searched = _NEAREST_CELL * self._columns * (_NESTED * people + ranking) * released
+        ranking = 2 * FOLDS * most_ranking(released) * (self._columns + 1) if self._costs.control else 0
+        nested = (1 + (FOLDS if self._costs.control else 1) * _NESTED) * people
+        searched = _NEAREST_CELL * self._columns * (nested + ranking) * released
         searched += (_NEAREST_PERSON + _NEAREST_PAIR * released) * people
         trained = min(released, MOST_ROWS) + min(self._costs.control, MOST_ROWS)
         models = _MODELS + _MODEL_CELL * self._columns * trained + _PREPARED_CELL * self._columns * released

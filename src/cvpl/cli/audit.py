@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
@@ -113,6 +114,15 @@ def command(
     save_projection: Path | None = typer.Option(
         None, metavar="FILE", help="Write the fitted projection, for `projection: {saved: FILE}` in a later audit."
     ),
+    per_person: Path | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Write how exposed each row of ORIGINAL is, and by which columns, as a CSV file that only you can read. "
+        "It tells of single people.",
+    ),
+    per_person_id: bool = typer.Option(
+        False, "--per-person-id", help="Put the value of the declared id column into that file too."
+    ),
     memory: str | None = typer.Option(
         None,
         metavar="SIZE",
@@ -133,13 +143,11 @@ def command(
         raise UsageError(
             "--limits is for an audit without --config. Set `reading.limits` in the configuration instead."
         )
-    where = engine_for(engine, master, plan=plan, saves=save_projection is not None)
-    if out is not None:
-        check_folder(out, "--out")
-    if save_projection is not None:
-        check_file(save_projection, "--save-projection")
+    where = engine_for(engine, master, plan=plan, saves=save_projection is not None, ranks=per_person is not None)
+    _check_places(out, save_projection, per_person)
     if not plan:
-        _check_outputs(out, save_projection, [original, protected, control, policy], config, overwrite=overwrite)
+        files = [save_projection, per_person]
+        _check_outputs(out, files, [original, protected, control, policy], config, overwrite=overwrite)
 
     draw = randomize if randomize_seed is None else randomize_seed
     chosen = None if attackers is None else [name.strip() for name in attackers.split(",")]
@@ -192,6 +200,9 @@ def command(
                 scenario=scenario,
                 memory=allowed,
                 save_projection_to=save_projection,
+                per_person=per_person,
+                per_person_id=per_person_id,
+                overwrite=overwrite,
                 engine=where,
                 progress=progress,
                 on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
@@ -208,13 +219,23 @@ def command(
         more = [] if control is None else ["--control", control]
         told.append(_next_command([original, protected], [*more, *same_engine(where, master)], out))
     _show(result, told, as_json=as_json, details=details, used=used)
-    if unsaved is not None:
-        tell(str(unsaved))
+    for line in _left(per_person, unsaved):
+        tell(line)
     closed = [] if result.policy is None or result.policy.met else result.policy.reasons
     for reason in closed if as_json else ():
         tell(f"Policy not met: {reason}.")
     if closed or unsaved is not None:
         raise typer.Exit(ExitCode.GATE if closed else ExitCode.USAGE)
+
+
+def _check_places(out: Path | None, projection: Path | None, per_person: Path | None) -> None:
+    """Refuse outputs that cannot be written."""
+    if out is not None:
+        check_folder(out, "--out")
+    if projection is not None:
+        check_file(projection, "--save-projection")
+    if per_person is not None:
+        check_file(per_person, "--per-person")
 
 
 def _check_gate(config: Path | None, *, quick: bool) -> None:
@@ -229,10 +250,10 @@ def _check_gate(config: Path | None, *, quick: bool) -> None:
 
 
 def _check_outputs(
-    out: Path | None, projection: Path | None, read: list[object], config: Path | None, *, overwrite: bool
+    out: Path | None, files: Sequence[Path | None], read: list[object], config: Path | None, *, overwrite: bool
 ) -> None:
     """Refuse outputs that are inputs, or that exist."""
-    written = [] if projection is None else [projection]
+    written = [file for file in files if file is not None]
     if out is not None:
         written += [out / name for name in (FILES if config is not None else (*FILES, CONFIG))]
     if not written:
@@ -270,6 +291,12 @@ def _show(result: AuditResult, told: list[str], *, as_json: bool, details: bool,
             typer.echo(result.to_json().encode(), nl=False)
             return
         show_within(result, told, details=details, used=used)
+
+
+def _left(per_person: Path | None, unsaved: Exception | None) -> list[str]:
+    """What is said after the result, beside it."""
+    private = f"{per_person} tells of single people: only you can read it. Delete it when you are done."
+    return [*([] if per_person is None else [private]), *([] if unsaved is None else [str(unsaved)])]
 
 
 def _prepare_page(out: Path | None) -> None:

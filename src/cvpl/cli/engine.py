@@ -32,14 +32,16 @@ MASTER = typer.Option(
 )
 
 
-def engine_for(engine: Engine | None, master: str | None, *, plan: bool, saves: bool) -> Literal["spark"] | None:
+def engine_for(
+    engine: Engine | None, master: str | None, *, plan: bool, saves: bool, ranks: bool = False
+) -> Literal["spark"] | None:
     """The engine; raises UsageError for options that do not go with it."""
     if engine is None:
         if master is not None:
             raise UsageError("--master is the URL of a Spark cluster. Add --engine spark.")
         return None
-    if plan or saves:
-        refused = "--plan" if plan else "--save-projection"
+    if plan or saves or ranks:
+        refused = "--plan" if plan else "--save-projection" if saves else "--per-person"
         raise UsageError(f"{refused} is not there for tables in a cluster. Leave it out, or leave out --engine.")
     return "spark"
 

@@ -104,7 +104,8 @@ def command(
     per_person: Path | None = typer.Option(
         None,
         metavar="FILE",
-        help="Write how often each row was linked, as a CSV file that only you can read. It tells of single people.",
+        help="Rank the rows by how exposed they are, from their rounds and their rarity, with how often each was "
+        "linked: a CSV file that only you can read. It tells of single people.",
     ),
     memory: str | None = typer.Option(None, metavar="SIZE", help="The memory limit, such as 4GB."),
     overwrite: bool = OVERWRITE,

@@ -55,6 +55,7 @@ RULES = (
     "few_rounds",
     "rounds_failed",
     "release_sizes_differ",
+    "per_person",
 )
 """All rules that a result can name."""
 

@@ -36,7 +36,11 @@ class Canary(Section):
 
 
 class Canaries(Section):
-    """The two ends of the scale: the originals released unchanged, and independently drawn columns."""
+    """The two ends of the scale: the originals released unchanged, and independently drawn columns.
+
+    Both are rounded. The records of `independent` are invented, but every figure is a share of originals and controls
+    who find a look-alike there, and the values of the records are theirs too.
+    """
 
     identity: Canary
     independent: Canary

@@ -25,7 +25,8 @@ class InferenceRow(Section):
     `score` is `accuracy`, the share of people who are guessed right, or `rarity_weighted`, the same with the weight
     -log of the share of the person's value. `originals` is the score on people in the release, `controls` on people who
     are not, and `attributable` is (originals - controls) / (1 - controls), null without a control or if controls are
-    right for more than 98%. `columns` is the number of columns that the attacker uses. `people` is the
+    right for more than 98%. `columns` is the number of columns that the attacker uses. Which ones is chosen on some
+    people and read on others, and the intervals are over this choice too. `people` is the
     number of originals by which figures are rounded, `fewest` the smaller of it and that of controls; by rarity it is
     the sum of the weights over the largest weight.
     """
@@ -64,7 +65,8 @@ class SecretInference(Section):
 
     `kind` is `category`, `number` or `time`. A guess of a number is right within `tolerance` or, if that is null,
     within `relative_tolerance` of the number; times are in days. `attackers` are sorted by what is attributable, the
-    largest first. `refused` says why nothing can be attributed, if so.
+    largest first: as the largest of several on the same people, the first is somewhat too high. `refused` says why
+    nothing can be attributed, if so.
     """
 
     column: str
@@ -78,7 +80,10 @@ class SecretInference(Section):
 
 
 class Reconstruction(Section):
-    """All secrets at once, by attackers that know none of them: the share of people with every guess right."""
+    """All secrets at once, by attackers that know none of them: the share of people with every guess right.
+
+    `attackers` are sorted like those of one secret, and the first is likewise the largest of several.
+    """
 
     columns: list[str]
     known: list[str]
@@ -88,7 +93,9 @@ class Reconstruction(Section):
 class InferenceRate(Section):
     """The largest attributable score over secrets, attackers and scores; null without a control.
 
-    `high` is the largest upper end over all of them, null if one has no interval; the intervals hold together.
+    It is the largest of `among` figures, read on the same people, so `estimate` is somewhat above what the attacker
+    that was picked would reach on others; it is not corrected. The interval is: `low` and `high` hold together over all
+    figures. `high` is the largest upper end over all of them, null if one has no interval.
     """
 
     estimate: _Rate
@@ -98,6 +105,7 @@ class InferenceRate(Section):
     attacker: str
     score: str
     fewest: Whole
+    among: Whole | None = None
 
 
 class ReleaseInference(Section):

@@ -54,7 +54,11 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Stated:
-    """A setting, a constant, the size of an input or of a sample, a rank, or a figure made of published ones."""
+    """A setting, a constant, the size of an input or of a sample, a rank, or a figure made of published ones.
+
+    Also a figure about invented people, such as those planted in a trial: rounding protects people, and it stays exact.
+    A figure in which originals or controls are searched for is none of these, whatever they are searched for in.
+    """
 
 
 @dataclass(frozen=True)

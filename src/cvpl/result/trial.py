@@ -27,7 +27,6 @@ from cvpl.result.setting import Input
 from cvpl.result.trust import Warning_
 
 Deviation = Annotated[float, Statistic("originals", digits=2)]
-OfPlanted = Annotated[float, Share("planted", ends="")]
 
 
 class TrialMechanism(Section):
@@ -155,12 +154,16 @@ class TrialExposure(Section):
 
 
 class TrialPlanted(Section):
-    """How made-up people with unusual values fare: their power beside that of everybody, at the same threshold."""
+    """How made-up people with unusual values fare: their power beside that of everybody, at the same threshold.
+
+    `power` and its ends are exact, however few are planted: rounding protects people, and these are invented.
+    `everybody` is rounded like every figure of real people.
+    """
 
     planted: Whole
-    power: OfPlanted
-    low: Annotated[float, Share("planted", "low")] | None
-    high: Annotated[float, Share("planted", "high")] | None
+    power: Number
+    low: Number | None
+    high: Number | None
     everybody: OfRisk
 
 

@@ -18,16 +18,20 @@ from cvpl.assessment.progress import (
     ignore_progress,
 )
 from cvpl.assessment.resources import ResourceEstimate, estimate_resources
+from cvpl.assessment.sections import diagnostics
 from cvpl.assessment.speed import measure_speed
 from cvpl.assessment.work import Work
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.limits import LimitsLike
 from cvpl.config.loading import ConfigLike
+from cvpl.config.named_files import named_files
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
+from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.files import check_outputs
 from cvpl.spark.sources import is_spark_frame
 from cvpl.workflows.cluster_audit import ClusterSettings, audit_in_cluster
+from cvpl.workflows.exposed_records import PerPersonFile, per_person_warning
 from cvpl.workflows.planned_audit import PlannedAudit, check_tables, takes_quick_look_first
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.propose import propose
@@ -60,6 +64,9 @@ def audit(
     memory: int | None = None,
     limits: LimitsLike | None = None,
     save_projection_to: str | Path | None = None,
+    per_person: str | Path | None = None,
+    per_person_id: bool = False,
+    overwrite: bool = False,
     engine: Engine | None = None,
     master: str | None = None,
     progress: ProgressCallback | None = None,
@@ -101,13 +108,57 @@ def audit(
     `save_projection_to` names a file for the linear projection of the strongest attacker. If that one has none, or the
     file cannot be written, ProjectionNotSavedError is raised after the audit; it holds the `result`.
 
+    `per_person` names a CSV file with a line for every original: its rank under the strongest attacker, the share of
+    those outside the release with as much evidence, whether it is linked, and the columns that expose it most. With
+    `per_person_id` it has the values of the id column too. Only you can read it; an existing file is refused without
+    `overwrite`. The result says that there is such a file, and nothing of what is in it.
+
     `on_preflight` is called with the findings of the checks before the full audit's attacks. `on_first_answer` is
     called with the verdict of a quick look, if there are more than 10,000 originals; the full audit then refines it.
     """
-    if fail_above is not None and not 0 <= fail_above <= 1:
-        raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     whole = WholeProgress(progress or ignore_progress)
     whole(Phase.READING, None)
+    _check_call(config, fail_above=fail_above, limits=limits, quick=quick)
+    wanted = PerPersonFile.asked(per_person, overwrite=overwrite, with_ids=per_person_id)
+    seed = _seed_of_draw(randomize)
+    asked = PlanOptions(attackers=attackers, draw_seed=seed, quick=quick, population=population, scenario=scenario)
+    tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
+    if engine is not None or any(is_spark_frame(table) for table in tables.values()):
+        if save_projection_to is not None:
+            raise UsageError("a projection is not saved from a cluster. Leave out `save_projection_to`.")
+        if wanted is not None:
+            raise UsageError("records are not ranked one by one in a cluster. Leave out `per_person`.")
+        settings = ClusterSettings(config, limits, fail_above, memory, asked)
+        result = audit_in_cluster(tables, settings, master, whole)
+        if on_preflight is not None:
+            on_preflight(result.preflight)
+        whole.finish()
+        return result
+    if wanted is not None:
+        wanted.check([original, protected, control, *_files_of(config)])
+    config = config or propose(original, protected, compare_sensitive=True, limits=limits)
+    assumptions = config.assumptions if isinstance(config, Proposal) else None
+    resolved, inputs = read_plan(original, protected, config, control, memory, **asked)
+    if save_projection_to is not None:
+        _check_can_save(Path(save_projection_to), resolved, [original, protected, control, config])
+    ids = None if wanted is None else wanted.ids(original, resolved, inputs)
+    planned = PlannedAudit(resolved, fail_above, seed, assumptions)
+    result, ensemble = planned.run(inputs, whole, on_preflight=on_preflight, on_first_answer=on_first_answer)
+    if wanted is not None:
+        wanted.write(inputs, ensemble, ids)
+        result = _with_warning(result, per_person_warning(ensemble, inputs))
+    whole.finish()
+    if save_projection_to is not None:
+        _save_projection(Path(save_projection_to), ensemble, result)
+    return result
+
+
+def _check_call(
+    config: ConfigLike | Proposal | None, *, fail_above: float | None, limits: LimitsLike | None, quick: bool
+) -> None:
+    """Refuse a call that makes no sense, before any work."""
+    if fail_above is not None and not 0 <= fail_above <= 1:
+        raise UsageError(f"fail_above is {fail_above}; allowed is a rate from 0 to 1")
     if limits is not None and config is not None:
         raise UsageError(
             "limits are for an audit without a configuration. Set `reading.limits` in the configuration, or pass them "
@@ -120,29 +171,15 @@ def audit(
             "a gate needs a configuration: a decision must not rest on guessed roles. Write one with `cvpl.propose`, "
             "check it, and pass it."
         )
-    seed = _seed_of_draw(randomize)
-    asked = PlanOptions(attackers=attackers, draw_seed=seed, quick=quick, population=population, scenario=scenario)
-    tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
-    if engine is not None or any(is_spark_frame(table) for table in tables.values()):
-        if save_projection_to is not None:
-            raise UsageError("a projection is not saved from a cluster. Leave out `save_projection_to`.")
-        settings = ClusterSettings(config, limits, fail_above, memory, asked)
-        result = audit_in_cluster(tables, settings, master, whole)
-        if on_preflight is not None:
-            on_preflight(result.preflight)
-        whole.finish()
-        return result
-    config = config or propose(original, protected, compare_sensitive=True, limits=limits)
-    assumptions = config.assumptions if isinstance(config, Proposal) else None
-    resolved, inputs = read_plan(original, protected, config, control, memory, **asked)
-    if save_projection_to is not None:
-        _check_can_save(Path(save_projection_to), resolved, [original, protected, control, config])
-    planned = PlannedAudit(resolved, fail_above, seed, assumptions)
-    result, ensemble = planned.run(inputs, whole, on_preflight=on_preflight, on_first_answer=on_first_answer)
-    whole.finish()
-    if save_projection_to is not None:
-        _save_projection(Path(save_projection_to), ensemble, result)
-    return result
+
+
+def _with_warning(result: out.AuditResult, warning: AuditWarning) -> out.AuditResult:
+    return result.model_copy(update={"warnings": [*result.warnings, *diagnostics.warnings([warning])]})
+
+
+def _files_of(config: ConfigLike | Proposal | None) -> list[Path]:
+    """The configuration's file, and the files that it names."""
+    return [Path(config), *named_files(Path(config))] if isinstance(config, str | Path) else []
 
 
 def _save_projection(file: Path, ensemble: EnsembleOutcome, result: out.AuditResult) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -31,6 +32,7 @@ from cvpl.evaluation.inference.figures import (
     baseline_rows,
     inference_rows,
     scored,
+    scored_by_choice,
     simultaneous,
     weights_of,
 )
@@ -118,10 +120,17 @@ class _Run:
         )
         people = self._searches.people(known)
         found: list[ScoredAttack] = []
-        for columns in nested_sets(known, self._by_gain(secret, known, told, asked), (1, 3 / 4, 1 / 2, 1 / 4)):
-            links = self._searches.links(columns, kept)
-            found += scored(BEST, columns, links.best(secret), secret, asked)
-            found += scored(VOTE, columns, links.vote(secret), secret, asked)
+        rankings = self._by_gain(secret, known, told, asked)
+        for sets in zip(*(nested_sets(known, ranked, (1, 3 / 4, 1 / 2, 1 / 4)) for ranked in rankings), strict=True):
+
+            def best(columns: tuple[str, ...]) -> BothBeliefs:
+                return self._searches.links(columns, kept).best(secret)
+
+            def vote(columns: tuple[str, ...]) -> BothBeliefs:
+                return self._searches.links(columns, kept).vote(secret)
+
+            found += scored_by_choice(BEST, sets, best, secret, asked)
+            found += scored_by_choice(VOTE, sets, vote, secret, asked)
         if self._searches.nearest is not None:
             links = self._searches.links(known, kept, nearest=True)
             found += scored(NEAREST_RECORD, known, links.best(secret), secret, asked)
@@ -135,22 +144,29 @@ class _Run:
             found += scored(JOINED, known, joined, secret, asked)
         return found
 
-    def _by_gain(self, secret: Secret, known: tuple[str, ...], told: tuple[str, ...], asked: Asked) -> tuple[str, ...]:
-        """The columns in the order of what the linkage attacker gains by them; if that is not known, as in `told`."""
-        if asked.ranking is None:
-            return told
-        truths = [
-            None if truth is None else truth.take(rows)
-            for truth, rows in zip(asked.truths(secret), asked.ranking, strict=True)
-        ]
+    def _by_gain(
+        self, secret: Secret, known: tuple[str, ...], told: tuple[str, ...], asked: Asked
+    ) -> list[tuple[str, ...]]:
+        """For each fold the columns in the order of what the linkage attacker gains by them.
+
+        If that is not known, one order for everybody, as in `told`.
+        """
+        if asked.folds is None:
+            return [told]
         small = self.inputs.pair.protected.rows <= SEARCHED_AGAIN
 
         def again(column: str) -> Attack:
             return self._searches.attack(tuple(name for name in known if name != column))
 
         links = self._searches.links(known, secret.released >= 0)
-        found = gains(links, secret, asked.ranking, truths, again if small else None)
-        return told if found is None else tuple(sorted(told, key=lambda name: -found.get(name, 0.0)))
+        rankings, both = [], asked.truths(secret)
+        for rows in asked.folds.ranking:
+            truths = [None if truth is None else truth.take(some) for truth, some in zip(both, rows, strict=True)]
+            found = gains(links, secret, rows, truths, again if small else None)
+            if found is None:
+                return [told]
+            rankings.append(_ordered(told, found))
+        return rankings
 
     def _models(self, secret: Secret, known: tuple[str, ...], people: AlignedPeople) -> dict[str, BothBeliefs]:
         if not models.available():
@@ -197,3 +213,8 @@ class _Run:
             rows=inference_rows(attacks, confidence, alike=self._searches.alike),
             baselines=baseline_rows(secret, asked, trained),
         )
+
+
+def _ordered(told: tuple[str, ...], gained: Mapping[str, float]) -> tuple[str, ...]:
+    """The columns by what is gained by them, the largest first; those that gain as much as in `told`."""
+    return tuple(sorted(told, key=lambda name: -gained.get(name, 0.0)))

@@ -16,7 +16,8 @@ from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.evaluation.inference.attackers import AlignedPeople, Linked
-from cvpl.evaluation.inference.column_gains import ranking_people
+from cvpl.evaluation.inference.column_choices import draw_folds
+from cvpl.evaluation.inference.column_gains import most_ranking
 from cvpl.evaluation.inference.figures import Asked
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair
@@ -101,17 +102,17 @@ class SecretSearches:
         return self._linked[key]
 
     def asked(self, columns: tuple[str, ...]) -> Asked:
-        """Who is asked about, and who ranks the columns."""
+        """Who is asked about, and in which folds they choose columns."""
         done, codes = self.attack(columns), self.inputs.evaluation.unit.codes
         control = None if done.control is None else done.control_rows
         units = None
         if codes is not None:
             units = codes["original"][done.people], None if control is None else codes["control"][control]
-        ranking = None
+        folds = None
         if control is not None:
-            rng, released = stream(self.seed, "ranking people"), done.protected.rows
-            ranking = ranking_people(len(done.people), len(control), released, units, rng)
-        return Asked(done.people, control, units, ranking)
+            rng, most = stream(self.seed, "folds of people"), most_ranking(done.protected.rows)
+            folds = draw_folds(len(done.people), len(control), units, most, rng)
+        return Asked(done.people, control, units, folds)
 
     def people(self, known: tuple[str, ...]) -> AlignedPeople:
         """The people who are asked about and the release, with the known columns."""

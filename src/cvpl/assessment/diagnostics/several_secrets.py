@@ -39,7 +39,7 @@ def reconstruction(
     for name, both in found.items():
         mine, base = asked.hits(both, weights)
         if mine.total > 0:
-            rows.append(ScoredAttack(name, known, "accuracy", mine, base))
+            rows.append(ScoredAttack(name, (known,), "accuracy", mine, base))
     return Reconstruction(
         secrets=tuple(secret.name for secret in secrets),
         known=known,
@@ -73,7 +73,7 @@ def _alone(
         own = {
             one.attacker: one
             for one in attacks[secret.name]
-            if one.columns == known and one.score == "accuracy" and one.attacker != BEST
+            if one.sets == (known,) and one.score == "accuracy" and one.attacker != BEST
         }
         if not own:
             links = searches.links(known, secret.released >= 0)

@@ -72,7 +72,7 @@ def _why_not(resolved: ResolvedConfig, *, draws: bool) -> str:
 
 
 def inference_rate(found: Inference) -> out.InferenceRate | None:
-    """The largest attributable score; null without one.
+    """The largest attributable score, and of how many it is the largest; null without one.
 
     A secret that is refused has no figure, and the upper end is unknown if any other figure lacks its interval.
     """
@@ -92,6 +92,7 @@ def inference_rate(found: Inference) -> out.InferenceRate | None:
         attacker=row.attacker,
         score=row.score,
         fewest=min(item.fewest for item in rows),
+        among=len(rows),
     )
 
 
@@ -120,7 +121,7 @@ def _row(row: InferenceRow) -> out.InferenceRow:
     attributable_low, attributable_high = row.attributable_interval or (None, None)
     return out.InferenceRow(
         attacker=row.attacker,
-        columns=len(row.columns),
+        columns=row.columns,
         score=row.score,
         people=row.people,
         fewest=row.fewest,

@@ -2,8 +2,8 @@
 
     gain(columns) = share of originals guessed right - share of controls guessed right, by the vote
 
-It is measured on some people who are asked nothing else, so that the columns that are chosen by it are not chosen on
-the people whom the figures are about.
+It is measured on the people of one fold, and the columns that they gain most by are read on the people of the other
+folds (`column_choices`).
 """
 
 from __future__ import annotations
@@ -24,30 +24,15 @@ Ints = NDArray[np.int64]
 Again = Callable[[str], Attack]
 """The attack without a column."""
 
-MOST, SHARE = 400, 0.25
-"""The most originals, and the most controls, by whom columns are ranked, and the largest share of those asked."""
-FEWEST, PAIRS = 100, 40_000_000
-"""In more than 100,000 released records there are fewer of them, but at least 100."""
+MOST = 400
+"""The most originals, and the most controls, by whom a fold ranks columns."""
+FEWEST, PAIRS = 50, 10_000_000
+"""In more than 25,000 released records there are fewer of them, but at least 50."""
 
 
 def most_ranking(released: int) -> int:
-    """The most originals, and the most controls, by whom columns are ranked in a release of so many records."""
+    """The most originals, and the most controls, by whom a fold ranks columns in a release of so many records."""
     return max(FEWEST, min(MOST, PAIRS // max(1, released)))
-
-
-def ranking_people(
-    people: int, controls: int, released: int, units: tuple[Ints, Ints | None] | None, rng: np.random.Generator
-) -> tuple[Ints, Ints]:
-    """Some of the originals and of the controls who are asked, by whom columns are ranked: whole units."""
-    found = []
-    for at, rows in enumerate((people, controls)):
-        unit = np.arange(rows) if units is None else units[at]
-        codes = np.zeros(rows, dtype=np.int64) if unit is None else unit
-        different, place, sizes = np.unique(codes, return_inverse=True, return_counts=True)
-        order = rng.permutation(len(different))
-        chosen = order[np.cumsum(sizes[order]) <= min(most_ranking(released), SHARE * rows)]
-        found.append(np.flatnonzero(np.isin(place.reshape(-1), chosen)).astype(np.int64))
-    return found[0], found[1]
 
 
 def gains(

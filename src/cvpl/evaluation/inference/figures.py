@@ -2,13 +2,14 @@
 
     attributable = (originals - controls) / (1 - controls)
 
-The strongest attacker is the one with the largest attributable score. Intervals hold together: with N figures
-(attackers, secrets and scores) each has a confidence of 1 - 0.05 / N.
+The strongest attacker is the one with the largest attributable score of N figures (attackers, numbers of columns,
+secrets and scores). The largest of N is above the expected figure of the one that was picked; its estimate is not
+corrected for that. Its interval is: intervals hold together, each with a confidence of 1 - 0.05 / N.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.beliefs import commonest_hits
+from cvpl.evaluation.inference.column_choices import Folds, choice_error, read_apart, with_choice
 from cvpl.evaluation.inference.scores import NOTHING_LEFT, Ends, Hits, attributable, attributable_ends, score_ends
 from cvpl.evaluation.inference.secret import Secret, Tolerance, Truth
 from cvpl.evaluation.intervals.shares import CONFIDENCE
@@ -32,13 +34,13 @@ COMMONEST, CONTROL_MODEL = "commonest_value", "control_model"
 class Asked:
     """The people who are asked about: rows of the originals and of the controls, and their units.
 
-    `ranking` are the places of those by whom columns were ranked, who do not count.
+    `folds` are those in which columns are chosen; None without a control.
     """
 
     original: Ints
     control: Ints | None
     units: tuple[Ints, Ints | None] | None = None
-    ranking: tuple[Ints, Ints] | None = None
+    folds: Folds | None = None
 
     def truths(self, secret: Secret) -> tuple[Truth, Truth | None]:
         """The secrets of these people."""
@@ -58,18 +60,38 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class ScoredAttack:
-    """One attacker's hits by one score. `columns` are those that it knows."""
+    """One attacker's hits by one score.
+
+    `sets` are the columns that it knows: one set, or the one that each fold of the people chose. Then `choices` are the
+    hits of everybody by each of these.
+    """
 
     attacker: str
-    columns: tuple[str, ...]
+    sets: tuple[tuple[str, ...], ...]
     score: Score
     originals: Hits
     controls: Hits | None
+    choices: tuple[tuple[Hits, Hits | None], ...] = ()
 
     @property
     def gain(self) -> float | None:
         """The attributable score; None if it is refused, or there is no control."""
         return attributable(self.originals, self.controls)
+
+    @property
+    def columns(self) -> int:
+        """The number of columns that it knows."""
+        return len(self.sets[0])
+
+    @property
+    def choice_errors(self) -> tuple[float, float]:
+        """The standard errors of the score on originals, and of the attributable score, by the choice of columns."""
+        mine = [one.score for one, _ in self.choices]
+        gains = [attributable(one, base) for one, base in self.choices]
+        return (
+            choice_error([item for item in mine if item is not None]),
+            choice_error([item for item in gains if item is not None]),
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +102,7 @@ class InferenceRow:
     """
 
     attacker: str
-    columns: tuple[str, ...]
+    columns: int
     score: Score
     people: int
     fewest: int
@@ -155,7 +177,37 @@ def scored(
         hits = beliefs.hits(secret, *truths, by_rarity=score == "rarity_weighted")
         mine, base = asked.hits(hits, weights_of(secret, asked, score))
         if mine.total > 0:
-            found.append(ScoredAttack(attacker, tuple(columns), score, mine, base))
+            found.append(ScoredAttack(attacker, (tuple(columns),), score, mine, base))
+    return found
+
+
+def scored_by_choice(
+    attacker: str,
+    sets: Sequence[tuple[str, ...]],
+    beliefs: Callable[[tuple[str, ...]], BothBeliefs],
+    secret: Secret,
+    asked: Asked,
+) -> list[ScoredAttack]:
+    """The hits of one attacker by both scores, everybody by the columns that the other folds chose.
+
+    `sets` has the columns of each fold's choice, or one set that was chosen without the people.
+    """
+    if len(set(sets)) == 1 or asked.folds is None:
+        return scored(attacker, sets[0], beliefs(sets[0]), secret, asked)
+    truths, found = asked.truths(secret), []
+    believed = {columns: beliefs(columns) for columns in dict.fromkeys(sets)}
+    for score in SCORES:
+        rare, weights = score == "rarity_weighted", weights_of(secret, asked, score)
+        hits = {columns: one.hits(secret, *truths, by_rarity=rare) for columns, one in believed.items()}
+        by_choice = [hits[columns] for columns in sets]
+        apart = [
+            read_apart([one[at] for one in by_choice], fold)
+            for at, fold in enumerate((asked.folds.original, asked.folds.control))
+        ]
+        mine, base = asked.hits(apart, weights)
+        if mine.total > 0:
+            choices = tuple(asked.hits(one, weights) for one in by_choice)
+            found.append(ScoredAttack(attacker, tuple(sets), score, mine, base, choices))
     return found
 
 
@@ -169,10 +221,6 @@ def weights_of(secret: Secret, asked: Asked, score: Score) -> tuple[Floats, Floa
         mine, base = secret.weights()
     own = mine[asked.original]
     other = None if base is None or asked.control is None else base[asked.control]
-    if asked.ranking is not None:
-        own[asked.ranking[0]] = 0.0
-        if other is not None:
-            other[asked.ranking[1]] = 0.0
     return own, other
 
 
@@ -195,16 +243,26 @@ def baseline_rows(secret: Secret, asked: Asked, trained: BothBeliefs | None) -> 
 
 
 def inference_rows(attacks: Sequence[ScoredAttack], confidence: float, *, alike: bool) -> tuple[InferenceRow, ...]:
-    """The figures of attackers, each interval with this confidence; the largest attributable score first."""
+    """The figures of attackers, each interval with this confidence; the largest attributable score first.
+
+    Intervals are over people and over the choice of columns.
+    """
     rows = []
     for one in attacks:
         base = None if one.controls is None else one.controls.score
-        gain, ends = one.gain, None
+        gain, ends, errors = one.gain, None, one.choice_errors
         if gain is not None and one.controls is not None:
             ends = attributable_ends(one.originals, one.controls, confidence, alike=alike)
+            if ends is not None:
+                fewer = min(one.originals.size, one.controls.size)
+                low, high = with_choice(ends, gain, errors[1], fewer, confidence)
+                ends = low, min(1.0, high)
         mine = one.originals.score
         assert mine is not None  # noqa: S101 - attacks without weights were left out
         own = score_ends(one.originals, confidence, alike=alike)
+        if own is not None:
+            low, high = with_choice(own, mine, errors[0], one.originals.size, confidence)
+            own = max(0.0, low), min(1.0, high)
         people = rounded_by(one.originals, one.controls)
         rows.append(InferenceRow(one.attacker, one.columns, one.score, *people, mine, own, base, gain, ends))
     return tuple(sorted(rows, key=_strength, reverse=True))

@@ -2,8 +2,9 @@
 
 A column that the release does not keep makes candidates worse, and one that tells nothing of the secret makes classes
 smaller. So attackers that choose records also ask with the three quarters, the half and the quarter of the columns
-that they gain most by (`column_gains`), and the compatible class with the half and the quarter that tell most of the
-secret.
+that they gain most by (`column_gains`). That is chosen on some of the people and read on the others
+(`column_choices`). The compatible class asks with the half and the quarter that tell most of the secret in the release;
+no person is read for that choice.
 """
 
 from __future__ import annotations

@@ -77,8 +77,15 @@ def _rate(found: Inference, result: AuditResult) -> str:
         f"Inference rate: {inference_words(found, k)}. The value of {named(rate.column)} is guessed right for "
         f"{in_words(row.originals, k=k, of='')} of the originals and {in_words(row.controls, k=k, of='')} of the "
         f"controls{weighted}, by the attacker {ATTACKERS[rate.attacker]}. The rate is the difference, relative to the "
-        f"share of controls that are not guessed right. {POPULATION}"
+        f"share of controls that are not guessed right. {_largest(rate.among)}{POPULATION}"
     )
+
+
+def _largest(among: int | None) -> str:
+    """That the rate is the largest of several figures; nothing for one, or in a result that does not say."""
+    if among is None or among < 2:
+        return ""
+    return f"It is the largest of {among} figures, so it is somewhat too high by itself; its interval allows for that. "
 
 
 def _refusals(secrets: Sequence[SecretInference]) -> str:
@@ -176,7 +183,8 @@ def _notes(found: Inference) -> tuple[str, ...]:
     notes = [
         f"{counted(found.asked_originals, 'original')}{controls} were asked about. Candidates are those of the "
         f"attacker {named(found.link)}, which does not compare the secret. The intervals hold together over "
-        "attackers, secrets and scores; their coverage was measured in two simulated worlds only.",
+        "attackers, secrets and scores, and over the choice of columns; their coverage was measured in simulated "
+        "worlds only. The strongest of several attackers is somewhat too high by itself.",
         "Accuracy is the share of people who are guessed right; by rarity, the rarer a person's value, the more the "
         "person counts. The commonest value is the guess for anybody."
         + (" The model of controls is trained on some controls, and tested on others." if controls else ""),

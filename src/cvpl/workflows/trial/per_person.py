@@ -1,23 +1,31 @@
-"""A file with the number of links of every row, for who asks for it by name; only its owner may read it."""
+"""A file that ranks the rows of a trial by their exposure, for who asks for it by name; only its owner may read it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvpl.errors import UsageError
+from cvpl.evaluation.contradictions import AuditWarning
+from cvpl.evaluation.groups.rarity_deciles import rarity
+from cvpl.evaluation.trials.person_ranking import evidence_of_rounds, expected_evidence
 from cvpl.files import write_whole
+from cvpl.workflows.reading import read_tables
 from cvpl.workflows.trial.assembly import Ran
 from cvpl.workflows.trial.readings import Strongest, linked_people
 
-HEADER = "row,rounds_in,linked_in,rounds_out,linked_out"
+HEADER = "row,rank,expected_evidence,rounds_in,linked_in,rounds_out,linked_out"
 
 
 def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
-    """Write a CSV file: for each row, counted from 0, in how many rounds it was in and linked, and out and linked.
+    """Write a CSV file with a line for each row, counted from 0, the most exposed first.
 
-    A round in which the strongest attacker did not search for a row, or used it as a reference, is not counted.
+    `rank` is 1 for the most exposed; rows that tie share it. It goes by `expected_evidence`, from all rounds and from
+    how rare the row is (`cvpl.evaluation.trials.person_ranking`); rows of one unit have the largest of theirs. The
+    other columns say in how many rounds the row was in, and linked, and out, and linked. A round in which the strongest
+    attacker did not search for a row, or used it as a reference, is not counted.
     """
     headline = strongest.headline
     if headline is None:
@@ -25,9 +33,42 @@ def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
     real = ran.rounds.real
     linked, known = linked_people(ran.rounds, headline, strongest.false_rate)
     inside = ran.rounds.inside[real]
-    columns = [
-        ran.rounds.rows[real],
-        *((role & known & whom).sum(axis=1) for role in (inside, ~inside) for whom in (known, linked)),
+    evidence = evidence_of_rounds(ran.rounds.scores(headline)[real], inside)
+    expected = np.round(
+        _of_units(expected_evidence(evidence, person_rarity(ran)[real]), ran.rounds.people.unit[real]), 6
+    )
+    rank = 1 + len(expected) - np.searchsorted(np.sort(expected), expected, side="right")
+    counts = [(role & known & whom).sum(axis=1) for role in (inside, ~inside) for whom in (known, linked)]
+    lines = [
+        (int(place), int(row), f"{value:.6g}", *map(int, own))
+        for place, row, value, *own in zip(rank, ran.rounds.rows[real], expected, *counts, strict=True)
     ]
-    rows = [",".join(map(str, row)) for row in sorted(np.stack(columns, axis=1).tolist())]
+    rows = [",".join(map(str, (row, place, *rest))) for place, row, *rest in sorted(lines)]
     write_whole(file, "\n".join([HEADER, *rows]) + "\n", owner_only=True)
+
+
+def per_person_warning() -> AuditWarning:
+    """The warning that there is such a file; where it is stays with its owner."""
+    message = (
+        "beside this result there is a file that ranks single people by how exposed they are, as it was asked for; "
+        "only its owner can read it, and nothing of it is in this result: do not pass it on, and delete it when they "
+        "are protected"
+    )
+    return AuditWarning("per_person", message)
+
+
+def person_rarity(ran: Ran) -> NDArray[np.float64]:
+    """How rare the values of each row are among all rows of the table, in the order of the rounds."""
+    trial = ran.trial
+    inputs = read_tables(trial.table, trial.table, trial.resolved, None, checks=False)
+    own = np.empty(trial.people.rows)
+    own[inputs.order["original"]] = rarity(inputs.pair.original)[0]
+    return own[ran.rounds.rows]
+
+
+def _of_units(values: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The largest value of each row's unit."""
+    codes = np.unique(unit, return_inverse=True)[1].reshape(-1)
+    largest = np.full(int(codes.max()) + 1, -np.inf)
+    np.maximum.at(largest, codes, values)
+    return largest[codes]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from cvpl.assessment.progress import ProgressCallback, RisingProgress, ignore_progress, parts
+from cvpl.assessment.sections import diagnostics
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.named_files import named_files
 from cvpl.config.resolved import ResolvedConfig
@@ -34,7 +35,7 @@ from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fi
 from cvpl.workflows.trial.mechanism import Mechanism, RoundFailed, find_mechanism
 from cvpl.workflows.trial.membership import Membership, draw_membership
 from cvpl.workflows.trial.people import read_people
-from cvpl.workflows.trial.per_person import write_per_person
+from cvpl.workflows.trial.per_person import per_person_warning, write_per_person
 from cvpl.workflows.trial.pilot import guessed_configuration
 from cvpl.workflows.trial.readings import Rounds
 from cvpl.workflows.trial.rounds import RoundScores, Trial, run_round
@@ -97,7 +98,8 @@ def trial(
     fails, writes nothing, changes its columns, or takes longer than `timeout` seconds (of a command). Then the trial
     stops with an error, or with `on_failure="continue"` goes on without it. In the folder `out` finished rounds of a
     command or a built-in mechanism are kept until the trial ends, so that an interrupted trial resumes; `keep_rounds`
-    keeps them afterwards. `per_person` names a file for the number of links of every row, which only you can read.
+    keeps them afterwards. `per_person` names a file that ranks every row by its exposure, from its rounds and its
+    rarity, with its number of links; only you can read it, and the result says that it is there.
 
     `jobs` rounds run at the same time; the result does not depend on it. The same inputs and `seed` (which replaces the
     configuration's) give the same result if the mechanism does. `on_guess` is called with a guessed configuration
@@ -142,6 +144,8 @@ def trial(
         result = result.model_copy(update={"asked_for": None if attackers is None else list(attackers)})
         if per_person is not None:
             write_per_person(Path(per_person), ran, strongest)
+            warned = diagnostics.warnings([per_person_warning()])
+            result = result.model_copy(update={"warnings": [*result.warnings, *warned]})
     if place is not None and not keep_rounds:
         remove_rounds(place)
     whole.finish()
