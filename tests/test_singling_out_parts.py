@@ -14,6 +14,7 @@ from cvpl.evaluation.control import power_at
 from cvpl.evaluation.singling_out import compiled_tally, predicates
 from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
 from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
+from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
 from cvpl.evaluation.singling_out.shared_codes import SharedCodes
 from cvpl.evaluation.singling_out.tally import Tally
 from cvpl.evaluation.trials import exposure as trials_exposure
@@ -166,6 +167,38 @@ def test_compiled_counts_of_unique_records_are_those_of_numpy(direct, monkeypatc
         assert flags.tolist() == wanted.tolist()
         assert counts == expected
     assert counts.both > 0
+
+
+@pytest.mark.parametrize("shared", [0, 1 << 14])
+@pytest.mark.parametrize("values", [3, 40])
+def test_sets_with_the_same_first_columns_are_counted_together_as_one_by_one(shared, values, monkeypatch):
+    """Few values leave no record alone by the first columns, and many leave most of them so."""
+    monkeypatch.setattr(compiled_tally, "SHARED", shared)
+    rng = np.random.default_rng(8)
+    sides = (rng.integers(-1, values, size=(5, size)).astype(np.int32) for size in (45, 52))
+    codes = SharedCodes(tuple("abcde"), *sides)
+    tally, plain = compiled_tally.CompiledTally(codes), Tally(codes)
+    for first in ((), (0,), (1, 2), (0, 3)):
+        last = tuple(range(first[-1] + 1 if first else 0, 5))
+        flags, counts = tally.extended(first, last)
+        for at, place in enumerate(last):
+            wanted, expected = plain((*first, place))
+            assert flags[at].tolist() == wanted.tolist()
+            assert counts[at].tolist() == [expected.original, expected.released, expected.both]
+
+
+def test_the_strongest_sets_are_unique_in_both_tables_then_in_the_originals():
+    """Of equal ones the earlier columns come first."""
+    columns = np.array([[0, 1], [0, 2], [1, 2]])
+    sets = SearchedSets(
+        (
+            SizedSets(np.zeros((0, 1), dtype=int), np.zeros((0, 3), dtype=int)),
+            SizedSets(columns, np.array([[5, 9, 1], [4, 9, 2], [5, 9, 1]])),
+        )
+    )
+    assert len(sets) == 3
+    assert [item.columns for item in sets.strongest(2, 2)] == [(0, 2), (0, 1)]
+    assert sets.strongest(3, 2) == []
 
 
 def test_combinations_that_meet_in_a_hash_table_have_places_of_their_own():

@@ -37,6 +37,30 @@ def add_scaled(total: Array, numbers: Array, middle: float, loadings: Array, row
 
 
 @njit(nogil=True, cache=True)
+def sum_by_code(sums: Array, codes: Array, starts: Array, values: Array) -> None:
+    """sums[starts[c] + codes[c, i]] += values[i], for every column c and every record i in their order."""
+    for column in range(len(codes)):
+        for record in range(codes.shape[1]):
+            row = starts[column] + codes[column, record]
+            for place in range(values.shape[1]):
+                sums[row, place] += values[record, place]
+
+
+@njit(nogil=True, cache=True)
+def sum_by_codes(tables: Array, codes: Array, sizes: Array, starts: Array, weight: Array) -> None:
+    """The contingency tables of all pairs of columns a < b, one after the other, with the sums of the weights.
+
+    Pairs are ordered by b, then by a; a table has a row for each code of a.
+    """
+    pair = 0
+    for b in range(len(codes)):
+        for a in range(b):
+            for record in range(codes.shape[1]):
+                tables[starts[pair] + codes[a, record] * sizes[b] + codes[b, record]] += weight[record]
+            pair += 1
+
+
+@njit(nogil=True, cache=True)
 def make_unit(vectors: Array, zero: float) -> None:
     """Scale every vector to unit length in place; a vector of norm up to `zero` becomes 0."""
     for record in range(len(vectors)):

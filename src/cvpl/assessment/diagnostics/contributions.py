@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.assessment.diagnostics.power_drop import PowerDrop, PowerDrops
+from cvpl.assessment.diagnostics.power_drop import MOST_COLUMNS, PowerDrop, PowerDrops
 from cvpl.assessment.diagnostics.removal import removal
 from cvpl.attack.embedding import linear
 from cvpl.evaluation.contribution import link, structural, structural_spread
@@ -21,7 +21,7 @@ class ColumnContribution:
 
     `structural` is its share of the squared loadings, with bootstrap bounds; `link` its share of the links' similarity;
     `removal` the drop of the linkage rate, `power_drop` that of the power, and `top1_drop` that of the top-1 hit rate,
-    if it is removed.
+    if it is removed; they are tried for the first 40 columns.
     """
 
     column: str
@@ -66,9 +66,10 @@ def column_contributions(
     # A map of both tables at once would have to be refitted, and a saved one is not fitted at all.
     refitted = done.representation.maps_others and done.attacker.projection_operator.saved_file is None
     if threshold is not None and len(columns) > 1 and refitted:
-        for number, column in enumerate(columns):
+        tried = list(columns)[:MOST_COLUMNS]
+        for number, column in enumerate(tried):
             if progress is not None:
-                progress(number / len(columns))
+                progress(number / len(tried))
             removals[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
             asked = len(rows)
     roles = {spec.name: spec.role for spec in done.original.specs}

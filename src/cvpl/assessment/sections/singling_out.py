@@ -37,9 +37,8 @@ def singling_out(found: SinglingOut | None, inputs: Inputs) -> out.SinglingOut |
     smallest = np.bincount(found.sets.smallest, minlength=LARGEST + 1)
     told = []
     for size in range(1, LARGEST + 1):
-        sets = [item for item in found.sets.sets if len(item.columns) == size]
-        sets.sort(key=lambda item: (-item.found.both, -item.found.original, item.columns))
-        told += [shares([found.names[at] for at in item.columns], item.found) for item in sets[:SHOWN]]
+        sets = found.sets.sets.strongest(size, SHOWN)
+        told += [shares([found.names[at] for at in item.columns], item.found) for item in sets]
     return out.SinglingOut(
         rate=singled_out_rate(rows),
         predicates=rows,

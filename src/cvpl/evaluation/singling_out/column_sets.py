@@ -7,7 +7,7 @@ where ATT is the number of key columns and M the largest size (Elliot et al., 20
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
@@ -15,7 +15,8 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.singling_out.shared_codes import SharedCodes, Uniques
+from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
+from cvpl.evaluation.singling_out.shared_codes import SharedCodes
 from cvpl.evaluation.singling_out.tally import Tally
 from cvpl.search.threads import threads
 
@@ -28,17 +29,12 @@ MOST_VISITS = 1_000_000_000
 """The most records that are looked at, over all sets. Beyond it sets of three that are not all key columns are left
 out, then all other sets of three, then pairs."""
 FEW_VISITS = 20_000_000
-"""With fewer, NumPy is done before Numba is loaded."""
+FEW_SETS = 10_000
+"""With fewer records to look at, and fewer sets, NumPy is done before Numba is loaded."""
+AT_ONCE = 100
+"""The most groups of sets that a thread is given at once: fewer in large tables, where their results take memory."""
 FEWEST_KEYS = 3
 """The fewest key columns for a score: with fewer all scores are 0, or there is no smaller set."""
-
-
-@dataclass(frozen=True)
-class SetUniques:
-    """A set of columns, by their place, and the records that are unique by it."""
-
-    columns: tuple[int, ...]
-    found: Uniques
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +46,7 @@ class ColumnSets:
     `left_out` is the number of sets that were not searched because the tables are too large.
     """
 
-    sets: tuple[SetUniques, ...]
+    sets: SearchedSets
     smallest: Flags
     scores: Ints | None
     left_out: int
@@ -71,56 +67,109 @@ def column_sets(
     """Count the unique records of every set of up to three columns; `keys` names the key columns of the scores."""
     rows = codes.original.shape[1]
     is_key = [name in keys for name in codes.names]
-    asked, left_out = _asked(is_key, rows + codes.released.shape[1], most_visits)
+    records = max(1, rows + codes.released.shape[1])
+    asked, left_out = _asked(is_key, records, most_visits)
     weights = suda_weights(sum(is_key)) if sum(is_key) >= FEWEST_KEYS else ()
-    tally = _tally_of(codes, sum(map(len, asked)))
+    tally = _tally_of(codes, sum(len(item.last) for groups in asked for item in groups))
     smallest, scores = np.zeros(rows, dtype=np.uint8), np.zeros(rows, dtype=np.int64)
-    found: list[SetUniques] = []
+    searched: list[SizedSets] = []
     bits: dict[tuple[int, ...], Flags] = {}
-    for size, sets in enumerate(asked, start=1):
+    together = max(2, min(AT_ONCE, FEW_VISITS // max(1, records * len(codes.names)))) * workers
+    for size, groups in enumerate(asked, start=1):
         weight = weights[size - 1] if size <= len(weights) else 0
+        counts: list[Ints] = []
         with threads(workers) as pool:
-            for batch in range(0, len(sets), 2 * workers):
-                some = sets[batch : batch + 2 * workers]
-                done = list(pool.map(tally, some))
-                for columns_of_set, (unique, counts) in zip(some, done, strict=True):
-                    parts = combinations(columns_of_set, size - 1) if size > 1 else ()
+            for batch in range(0, len(groups), together):
+                some = groups[batch : batch + together]
+                done = pool.map(tally.extended, [item.first for item in some], [item.last for item in some])
+                for group, (unique, counted) in zip(some, done, strict=True):
                     minimal = unique.copy()
-                    for part in parts:
-                        minimal &= ~bits[part]
-                    _settle(minimal, size, weight if all(is_key[at] for at in columns_of_set) else 0, smallest, scores)
+                    for part in group.parts(bits):
+                        minimal &= ~part
+                    _settle(minimal, size, smallest, scores, weight, group.within(is_key))
                     if size < len(asked):
-                        bits[columns_of_set] = unique
-                    found.append(SetUniques(columns_of_set, counts))
-    return ColumnSets(tuple(found), smallest, scores if weights else None, left_out)
+                        bits[group.first] = unique
+                    counts.append(counted)
+        none = np.zeros((0, size), dtype=np.int64), np.zeros((0, 3), dtype=np.int64)
+        columns = np.concatenate([none[0], *(group.sets() for group in groups)])
+        searched.append(SizedSets(columns, np.concatenate([none[1], *counts])))
+    return ColumnSets(SearchedSets(tuple(searched)), smallest, scores if weights else None, left_out)
 
 
-def _settle(minimal: Flags, size: int, weight: int, smallest: Flags, scores: Ints) -> None:
-    """Enter a set that is minimal for some records, packed as bits, into their smallest sizes and scores."""
-    if not minimal.any():
+@dataclass(frozen=True)
+class _Group:
+    """The sets that differ in their last column only: `first` with each of `last`."""
+
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+    def sets(self) -> Ints:
+        """The columns of each set, a row for each."""
+        found = np.empty((len(self.last), len(self.first) + 1), dtype=np.int64)
+        found[:, :-1], found[:, -1] = self.first, self.last
+        return found
+
+    def within(self, chosen: Sequence[bool]) -> NDArray[np.bool_]:
+        """Which of the sets have chosen columns only."""
+        last = np.array([chosen[at] for at in self.last])
+        return last & all(chosen[at] for at in self.first)
+
+    def parts(self, bits: Mapping[tuple[int, ...], Flags]) -> Iterator[Flags]:
+        """The originals that are unique by the sets with one column less, from those of each smaller group.
+
+        A smaller group has every column after its first ones, in their order.
+        """
+        if not self.first:
+            return
+        *before, latest = self.first
+        yield bits[tuple(before)][latest - (before[-1] + 1 if before else 0)]
+        for left in range(len(self.first)):
+            kept = self.first[:left] + self.first[left + 1 :]
+            start = kept[-1] + 1 if kept else 0
+            yield bits[kept][np.array(self.last) - start]
+
+
+def _settle(minimal: Flags, size: int, smallest: Flags, scores: Ints, weight: int, weighed: NDArray[np.bool_]) -> None:
+    """Enter sets that are minimal for some records, packed as bits, into their smallest sizes and scores.
+
+    The scores get the weight for each set of `weighed`.
+    """
+    rows = np.unpackbits(np.bitwise_or.reduce(minimal, axis=0), count=len(smallest)).astype(bool)
+    if not rows.any():
         return
-    rows = np.flatnonzero(np.unpackbits(minimal, count=len(smallest)))
-    smallest[rows[smallest[rows] == 0]] = size
-    scores[rows] += weight
+    smallest[rows & (smallest == 0)] = size
+    if weight and weighed.any():
+        scores += weight * np.unpackbits(minimal[weighed], axis=1, count=len(smallest)).sum(axis=0, dtype=np.int64)
 
 
-def _asked(is_key: Sequence[bool], records: int, most_visits: int) -> tuple[list[list[tuple[int, ...]]], int]:
+def _asked(is_key: Sequence[bool], records: int, most_visits: int) -> tuple[list[list[_Group]], int]:
     """The sets of one, two and three columns that are searched, and the number of those left out."""
     columns = len(is_key)
-    sizes = range(1, min(LARGEST, columns) + 1)
-    asked = [list(combinations(range(columns), size)) for size in sizes]
-    whole = sum(comb(columns, size) for size in sizes)
+    sizes = list(range(1, min(LARGEST, columns) + 1))
+    known = [comb(columns, size) for size in sizes]
+    whole = sum(known)
     fits = max(1, most_visits // max(1, records))
-    if whole > fits and len(asked) == LARGEST:
-        asked[-1] = [item for item in asked[-1] if all(is_key[at] for at in item)]
-    while sum(map(len, asked)) > fits and len(asked) > 1:
-        asked.pop()
-    return asked, whole - sum(map(len, asked))
+    keys_alone = whole > fits and len(sizes) == LARGEST
+    if keys_alone:
+        known[-1] = comb(sum(is_key), LARGEST)
+    while sum(known) > fits and len(known) > 1:
+        known.pop()
+    every = tuple(range(columns))
+    keys = tuple(at for at in every if is_key[at])
+    among = [keys if keys_alone and size == LARGEST else every for size in sizes[: len(known)]]
+    return [_groups(places, size) for size, places in zip(sizes, among, strict=False)], whole - sum(known)
+
+
+def _groups(places: tuple[int, ...], size: int) -> list[_Group]:
+    """Every set of some columns, by its first ones."""
+    firsts = combinations(range(len(places)), size - 1)
+    groups = [(first, places[first[-1] + 1 if first else 0 :]) for first in firsts]
+    return [_Group(tuple(places[at] for at in first), last) for first, last in groups if last]
 
 
 def _tally_of(codes: SharedCodes, sets: int) -> Tally:
     tally = Tally(codes)
-    if sets * (codes.original.shape[1] + codes.released.shape[1]) < FEW_VISITS:
+    if sets < FEW_SETS and sets * (codes.original.shape[1] + codes.released.shape[1]) < FEW_VISITS:
         return tally
     from cvpl.evaluation.singling_out.compiled_tally import CompiledTally  # noqa: PLC0415 - Numba takes a second
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,6 +30,12 @@ class Tally:
         other = np.bincount(places[len(mine) :], minlength=len(keys))
         counts = Uniques(int((own == 1).sum()), int((other == 1).sum()), int(((own == 1) & (other == 1)).sum()))
         return np.packbits(own[places[: len(mine)]] == 1), counts
+
+    def extended(self, first: tuple[int, ...], last: Sequence[int]) -> tuple[Flags, Ints]:
+        """The same for the sets of some columns with each of the last ones: a row for each set."""
+        found = [self((*first, at)) for at in last]
+        counts = [(counted.original, counted.released, counted.both) for _, counted in found]
+        return np.stack([flags for flags, _ in found]), np.array(counts, dtype=np.int64)
 
     def keys(self, table: NDArray[np.int32], columns: tuple[int, ...]) -> Ints:
         """A number for each record, equal for records that are equal in the columns: exact up to 2^63 combinations."""

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.compiling import worth_it
 from cvpl.operators.similarity.near_best import lowest_near_best
 from cvpl.tables.columns import ColumnData, Table
 
@@ -29,6 +30,10 @@ _CODES = "codes of records"
 _KEPT = 2
 """So many sets of columns have their codes kept, with the index made of them: attackers take turns with few sets, and
 each takes hundreds of megabytes at a million records."""
+
+COMPILED_CELLS = 4_000_000
+"""From this number of pairs times columns on, the compiled loops repay loading the compiler: an audit scores about a
+hundred such tiles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +198,10 @@ class AgreementScorer:
     def tile(self, queries: slice, candidates: slice) -> Floats:
         """Scores of every query with every candidate, column by column."""
         a, b = self.a[queries], np.ascontiguousarray(self.b[candidates].T)
+        if worth_it(len(a) * b.size, COMPILED_CELLS):
+            from cvpl.operators.similarity.compiled_agreement import score_tile  # noqa: PLC0415 - loads the compiler
+
+            return np.asarray(score_tile(a, b, *self._tables()))
         scores = np.zeros((len(a), b.shape[1]))
         agrees = np.empty(scores.shape, dtype=bool)
         for column, there in enumerate(b):
@@ -215,10 +224,17 @@ class AgreementScorer:
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """The sum over the columns, in their order."""
+        if worth_it(len(queries) * self.columns, COMPILED_CELLS):
+            from cvpl.operators.similarity.compiled_agreement import score_pairs  # noqa: PLC0415 - loads the compiler
+
+            return np.asarray(score_pairs(self.a, self.b, queries, candidates, *self._tables()))
         total = np.zeros(len(queries))
         for column in range(self.columns):
             total += self.part(column, queries, candidates)
         return total
+
+    def _tables(self) -> tuple[NDArray[np.int64], Codes, Codes, Floats, Floats]:
+        return self.worth.start, self.worth.first, self.worth.last, self.worth.agree, self.worth.differ
 
     def added_by(self, name: str, queries: Rows, candidates: Rows) -> Floats:
         """What the column of a name adds to the scores of pairs."""

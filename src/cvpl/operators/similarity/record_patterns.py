@@ -31,8 +31,10 @@ _FEW_RECORDS = 2_000
 """With at most so many candidates, several originals are compared with them at once, ..."""
 _PAIRS_AT_ONCE = 1 << 18
 """... so many pairs at a time, ..."""
+_CELLS_AT_ONCE = 1 << 23
+"""... or so many cells of pairs, ..."""
 _MOST_COLUMNS = 22
-"""... if there are no more columns than fit into a whole number, with the original."""
+"""... and a pair is a whole number if there are no more columns than fit into it, with the original."""
 
 
 def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Each = map) -> tuple[Patterns, Ints]:
@@ -40,8 +42,9 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
 
     They are sorted by the original and then by the columns. `each` runs the compiled loop.
     """
-    if len(columns[0].candidates) <= _FEW_RECORDS and len(columns) <= _MOST_COLUMNS:
-        return _patterns_at_once(columns, originals)
+    if len(columns[0].candidates) <= _FEW_RECORDS:
+        few = len(columns) <= _MOST_COLUMNS
+        return _patterns_at_once(columns, originals) if few else _wide_patterns(columns, originals)
     bits = len(columns) + int(_have_gaps(columns).sum())
     if 1 << bits <= _MOST_CODES and worth_it(originals * len(columns[0].candidates), COMPILED_PAIRS):
         return _counted(columns, originals, each)
@@ -89,6 +92,35 @@ def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tupl
     bits = 2 * np.arange(len(columns) - 1, -1, -1)
     agree, known = (values[:, None] >> bits & 1).astype(bool), (values[:, None] >> bits + 1 & 1).astype(bool)
     return Patterns(agree, known, np.concatenate(counts).astype(np.int64)), values >> 2 * len(columns)
+
+
+def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
+    """The same for few candidates and many columns: a pair is a row of bytes, which sorts like the columns."""
+    candidates, width = len(columns[0].candidates), len(columns)
+    agrees, knows, counts, records = [], [], [], []
+    step = max(1, _CELLS_AT_ONCE // (width * max(1, candidates)))
+    for start in range(0, originals, step):
+        rows = np.arange(start, min(start + step, originals))
+        bits = np.zeros((len(rows), candidates, width, 2), dtype=bool)
+        for place, column in enumerate(columns):
+            asked, there = column.queries[rows], column.candidates
+            has = asked >= 0
+            if not has.any():
+                continue
+            first, last = column.first[asked][:, None], column.last[asked][:, None]
+            bits[:, :, place, 0] = (there >= 0) & has[:, None]
+            bits[:, :, place, 1] = (there >= first) & (there <= last) & has[:, None]
+        packed = np.packbits(bits.reshape(len(rows) * candidates, 2 * width), axis=1)
+        numbered = np.repeat(rows, candidates).astype(">u4").view(np.uint8).reshape(-1, 4)
+        pairs = np.ascontiguousarray(np.hstack([numbered, packed]))
+        _, place, count = np.unique(pairs.view(f"V{pairs.shape[1]}").reshape(-1), return_index=True, return_counts=True)
+        known, agree = np.moveaxis(bits.reshape(len(pairs), width, 2)[place], 2, 0)
+        agrees.append(agree)
+        knows.append(known)
+        counts.append(count)
+        records.append(rows[place // max(1, candidates)])
+    joined = Patterns(np.vstack(agrees), np.vstack(knows), np.concatenate(counts).astype(np.int64))
+    return joined, np.concatenate(records).astype(np.int64)
 
 
 def _counted(columns: Sequence[ComparedColumn], originals: int, each: Each) -> tuple[Patterns, Ints]:

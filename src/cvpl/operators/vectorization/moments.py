@@ -8,11 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.operators.compiling import worth_it
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.vectorization.layout import FeatureLayout
 
 Floats = NDArray[np.float64]
 
+COMPILED_CELLS = 20_000_000
+"""From this number of records times pairs of columns on, compiled loops repay loading the compiler."""
 CHUNK = 1 << 16
 """Records per piece, in memory and on disk, so that sums have the same bits."""
 
@@ -70,7 +73,8 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
     total, first, second = 0.0, np.zeros(space.width), np.zeros((space.width, space.width))
     counts = [np.zeros(size) for size in sizes]
     sums = [np.zeros((size, len(places))) for size in sizes]
-    tables = {(a, b): np.zeros(sizes[a] * sizes[b]) for b in range(len(sizes)) for a in range(b)}
+    pairs = [(a, b) for b in range(len(sizes)) for a in range(b)]
+    tables = [np.zeros(sizes[a] * sizes[b]) for a, b in pairs]
     for at, piece in vectors.pieces():
         numbers = piece.numbers - centre[places]
         weight = np.ones(at.stop - at.start) if weigh is None else weigh(piece)
@@ -80,26 +84,74 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
         second[np.ix_(places, places)] += numbers.T @ weighted
         # Missing values, code -1, are counted in the last entry.
         coded = [np.where(codes < 0, size - 1, codes) for codes, size in zip(piece.codes, sizes, strict=True)]
-        for a, codes in enumerate(coded):
-            counts[a] += np.bincount(codes, weights=weight, minlength=sizes[a])
-            for place in range(len(places)):
-                sums[a][:, place] += np.bincount(codes, weights=weighted[:, place], minlength=sizes[a])
-        for a, b in tables:
-            joint = coded[a].astype(np.int64) * sizes[b] + coded[b]
-            tables[a, b] += np.bincount(joint, weights=weight, minlength=sizes[a] * sizes[b])
-    for a, part in enumerate(categories):
-        own = slice(part.start, part.start + part.width)
+        found = _counted(coded, sizes, weight, weighted, pairs)
+        for known, added in zip((counts, sums, tables), found, strict=True):
+            for mine, more in zip(known, added, strict=True):
+                np.add(mine, more, out=mine)
+    owned = [slice(part.start, part.start + part.width) for part in categories]
+    for a, own in enumerate(owned):
         first[own] = counts[a] @ offsets[a]
         second[own, own] = (offsets[a] * counts[a][:, None]).T @ offsets[a]
         cross = offsets[a].T @ sums[a]
         second[own, places] = cross
         second[places, own] = cross.T
-    for (a, b), table in tables.items():
-        one, other = categories[a], categories[b]
+    for (a, b), table in zip(pairs, tables, strict=True):
         block = offsets[a].T @ table.reshape(sizes[a], sizes[b]) @ offsets[b]
-        second[one.start : one.start + one.width, other.start : other.start + other.width] = block
-        second[other.start : other.start + other.width, one.start : one.start + one.width] = block.T
+        second[owned[a], owned[b]] = block
+        second[owned[b], owned[a]] = block.T
     return Moments(total, first, second)
+
+
+Counted = tuple[Sequence[Floats], Sequence[Floats], Sequence[Floats]]
+
+
+def _counted(
+    coded: Sequence[NDArray[np.int32]],
+    sizes: Sequence[int],
+    weight: Floats,
+    weighted: Floats,
+    pairs: Sequence[tuple[int, int]],
+) -> Counted:
+    """The weight of every category, its weighted sums of the numbers, and the weight of every pair of categories.
+
+    Sums are over the records in their order, compiled or not.
+    """
+    if not coded:
+        return [], [], []
+    if worth_it(len(weight) * (len(pairs) + len(coded) * weighted.shape[1]), COMPILED_CELLS):
+        return _compiled_counts(coded, sizes, weight, weighted, pairs)
+    counts = [np.bincount(codes, weights=weight, minlength=size) for codes, size in zip(coded, sizes, strict=True)]
+    sums = [np.zeros((size, weighted.shape[1])) for size in sizes]
+    for codes, size, summed in zip(coded, sizes, sums, strict=True):
+        for place in range(weighted.shape[1]):
+            summed[:, place] = np.bincount(codes, weights=weighted[:, place], minlength=size)
+    tables = []
+    for a, b in pairs:
+        joint = coded[a].astype(np.int64) * sizes[b] + coded[b]
+        tables.append(np.bincount(joint, weights=weight, minlength=sizes[a] * sizes[b]))
+    return counts, sums, tables
+
+
+def _compiled_counts(
+    coded: Sequence[NDArray[np.int32]],
+    sizes: Sequence[int],
+    weight: Floats,
+    weighted: Floats,
+    pairs: Sequence[tuple[int, int]],
+) -> Counted:
+    """The same in compiled loops, for many pairs of columns."""
+    from cvpl.operators.compiled import sum_by_code, sum_by_codes  # noqa: PLC0415 - slow to load
+
+    codes, many = np.stack(coded).astype(np.int64), np.array(sizes, dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(many)])
+    lengths = np.array([sizes[a] * sizes[b] for a, b in pairs], dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    sums, tables = np.zeros((int(starts[-1]), 1 + weighted.shape[1])), np.zeros(int(ends[-1]))
+    sum_by_code(sums, codes, starts, np.column_stack([weight, weighted]))
+    sum_by_codes(tables, codes, many, ends, weight)
+    own = [slice(starts[at], starts[at + 1]) for at in range(len(sizes))]
+    parts = [tables[ends[at] : ends[at + 1]] for at in range(len(pairs))]
+    return [sums[part, 0] for part in own], [sums[part, 1:] for part in own], parts
 
 
 def direction_moments(vectors: ChunkedVectors, centre: Floats) -> Moments:
