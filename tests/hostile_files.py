@@ -545,6 +545,20 @@ def database(*statements):
     return write
 
 
+def view_of_a_pipe(*statements):
+    """A database whose views read a pipe that nobody writes to: who opens it waits for ever."""
+
+    def write(path):
+        other = path.with_name("other.csv")
+        other.write_text("x\nSECRETCELL\n")
+        database(*(statement.format(f"read_csv('{other}', header=true)") for statement in statements))(path)
+        other.unlink()
+        os.mkfifo(other)
+
+    return write
+
+
+VIEWS = "Views are not read"
 DATABASES = {
     "a DuckDB table": Case(
         database("CREATE TABLE t AS SELECT 'a' AS x"), file="p.duckdb", part="#t", cells={"x": ["a"]}
@@ -555,8 +569,81 @@ DATABASES = {
     ),
     "a view that fails": Case(
         database("CREATE VIEW t AS SELECT v AS x FROM (VALUES ('SECRETCELL')) AS u(v) WHERE v::INTEGER > 0"),
-        "the table cannot be read from the DuckDB file",
+        VIEWS,
         file="p.duckdb",
+        part="#t",
+    ),
+    "a view of a table beside it": Case(
+        database("CREATE TABLE stored AS SELECT 'a' AS x", "CREATE VIEW t AS FROM stored"),
+        VIEWS,
+        file="p.duckdb",
+        part="#t",
+    ),
+    "a view that never ends": Case(
+        database("CREATE VIEW t AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x FROM r) FROM r"),
+        VIEWS,
+        file="p.duckdb",
+        part="#t",
+    ),
+    "a view of another file": Case(
+        view_of_a_pipe("CREATE VIEW t AS SELECT * FROM {}"), VIEWS, file="p.duckdb", part="#t"
+    ),
+    "a view of a file beside a table": Case(
+        view_of_a_pipe("CREATE TABLE t AS SELECT 'a' AS x", "CREATE VIEW other AS SELECT * FROM {}"),
+        file="p.duckdb",
+        part="#t",
+        cells={"x": ["a"]},
+    ),
+    "a view of whatever files there are": Case(
+        view_of_a_pipe("CREATE VIEW t AS SELECT file AS x FROM glob('/etc/*')"), VIEWS, file="p.duckdb", part="#t"
+    ),
+    "a view in a schema": Case(
+        database("CREATE SCHEMA s", "CREATE TABLE t AS SELECT 'a' AS x", "CREATE VIEW s.t AS FROM main.t"),
+        VIEWS,
+        file="p.duckdb",
+        part="#s.t",
+    ),
+    "a table and a view that are called alike": Case(
+        database("CREATE SCHEMA s", "CREATE VIEW s.t AS SELECT 'b' AS x", "CREATE TABLE \"s.t\" AS SELECT 'a' AS x"),
+        file="p.duckdb",
+        part="#s.t",
+        cells={"x": ["a"]},
+    ),
+    "two tables that are called alike": Case(
+        database("CREATE SCHEMA s", "CREATE TABLE s.t AS SELECT 'b' AS x", "CREATE TABLE \"s.t\" AS SELECT 'a' AS x"),
+        "two tables of the file go by this name",
+        file="p.duckdb",
+        part="#s.t",
+    ),
+    "a macro that is called as a table": Case(
+        database("CREATE MACRO t() AS TABLE SELECT 'SECRETCELL' AS x"),
+        "It has none at all",
+        file="p.duckdb",
+        part="#t",
+    ),
+    "macros that are called as functions": Case(
+        database("CREATE TABLE t AS SELECT 'a' AS x", "CREATE MACRO count() AS error('SECRETCELL')"),
+        file="p.duckdb",
+        part="#t",
+        cells={"x": ["a"]},
+    ),
+    "a generated column": Case(
+        database("CREATE TABLE t (y INTEGER, x INTEGER AS (y + 1))", "INSERT INTO t VALUES (1)"),
+        "the table has generated columns",
+        file="p.duckdb",
+        part="#t",
+    ),
+    "a default that fails": Case(
+        database("CREATE TABLE t (x TEXT DEFAULT error('SECRETCELL'))", "INSERT INTO t VALUES ('a')"),
+        file="p.duckdb",
+        part="#t",
+        cells={"x": ["a"]},
+    ),
+    "a table that expands": Case(
+        database("CREATE TABLE t AS SELECT 1 AS x, 1 AS y, 1 AS z FROM range(50000000)"),
+        "`reading.limits.expansion`",
+        4,
+        "p.duckdb",
         part="#t",
     ),
     "no DuckDB file": Case(PLAIN, DATABASE, file="p.duckdb", part="#t"),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 
 import duckdb
 import pytest
 
+import cvpl
 from cvpl.errors import InputError
+from cvpl.files.duckdb_instance import new_instance
 from cvpl.tables import connection
 from cvpl.tables.connection import connect_again, connected
 
@@ -24,6 +27,35 @@ def setting(con, name):
 @pytest.fixture(autouse=True)
 def nothing_idle(monkeypatch):
     monkeypatch.setattr(connection, "_idle", [])
+
+
+SAFE = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    "temp_directory": "",
+}
+
+
+def test_no_instance_loads_extensions_or_writes_to_the_disk():
+    """Neither one that reads tables nor one that writes them, nor a second connection to one."""
+    with connected() as con, connect_again(con) as other, new_instance() as alone:
+        for one in (con, other, alone):
+            assert {name: setting(one, name) for name in SAFE} == SAFE
+
+
+def test_duckdb_is_opened_in_one_place():
+    package = Path(cvpl.__file__).parent
+    opening = [file.name for file in package.rglob("*.py") if "duckdb.connect(" in file.read_text(encoding="utf-8")]
+    assert opening == ["duckdb_instance.py"]
+
+
+def test_a_table_is_never_a_python_variable():
+    people = {"x": [1]}
+    with connected() as con, pytest.raises(duckdb.CatalogException):
+        con.execute("SELECT * FROM people")
+    assert people
 
 
 def test_an_instance_is_used_again_without_its_tables_and_settings():

@@ -466,12 +466,12 @@ def database(tmp_path):
         con.execute(
             "CREATE TABLE people AS SELECT * FROM (VALUES (1.5, 'a', DATE '2024-05-01'), (NULL, 'b', NULL)) "
             't(x, "Y y", z); CREATE SCHEMA s; CREATE TABLE s.others AS SELECT 7 AS x; '
-            "CREATE VIEW released AS SELECT x + 1 AS x FROM people"
+            "CREATE TABLE released AS SELECT x + 1 AS x FROM people; CREATE VIEW shown AS FROM people"
         )
     return path
 
 
-def test_tables_and_views_of_a_duckdb_file(database):
+def test_tables_of_a_duckdb_file(database):
     """It is only read, and two of its tables are not the same file."""
     before = database.read_bytes()
     tables = [f"{database}#{name}" for name in ("people", "released", "s.others")]
@@ -491,6 +491,21 @@ def test_tables_and_views_of_a_duckdb_file(database):
 def test_a_duckdb_file_lists_its_tables(database, part, what):
     (problem, _) = refused(f"{database}{part}", f"{database}#nobody", [spec("x")])
     assert what in problem.what and "'people', 'released', 's.others'" in problem.cure
+
+
+def test_a_duckdb_file_with_a_log_beside_it_is_refused(database):
+    """The last rows would come from the log, which is not in the hash of the file."""
+    log = database.with_name("people.duckdb.wal")
+    with duckdb.connect(database) as con:
+        con.execute("SET wal_autocheckpoint = '1TB'; PRAGMA disable_checkpoint_on_shutdown")
+        con.execute("INSERT INTO people SELECT * FROM people")
+    assert log.stat().st_size
+    (problem, _) = refused(f"{database}#people", f"{database}#people", [spec("x", "numeric")])
+    assert "last changes" in problem.what and "CHECKPOINT" in problem.cure
+    with duckdb.connect(database) as con:
+        con.execute("CHECKPOINT")
+    found = read(f"{database}#people", f"{database}#people", [spec("x", "numeric")]).pair.original
+    assert len(found.columns["x"].values) == 4
 
 
 def test_a_file_whose_name_has_a_hash_is_itself(tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.files import whole_files
+from cvpl.files.duckdb_instance import new_instance
 from cvpl.wording import counted
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Frame:
                 f"Frame.write: the file name ends in {path.suffix or 'nothing'!r}; "
                 "allowed are .csv, .csv.gz and .parquet. Rename the file."
             )
-        with _in_memory() as connection, whole_files(path) as (draft,):
+        with new_instance() as connection, whole_files(path) as (draft,):
             rows = self._rows(connection)
             if name.endswith(".parquet"):
                 rows.write_parquet(str(draft))
@@ -164,7 +165,7 @@ class Frame:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The table for readers of Arrow: `cvpl.audit`, pandas, Polars, pyarrow, DuckDB."""
-        return self._rows(_in_memory()).__arrow_c_stream__(requested_schema)
+        return self._rows(new_instance()).__arrow_c_stream__(requested_schema)
 
     def _rows(self, connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
         """The rows with labels in place of codes, and NULL where a value is missing."""
@@ -186,13 +187,6 @@ class Frame:
         connection.register("drawn", self._arrays())
         query = f"SELECT {', '.join(fields)} FROM drawn"  # noqa: S608 - names are quoted, labels are parameters
         return connection.sql(query, params=labels or None)
-
-
-def _in_memory() -> duckdb.DuckDBPyConnection:
-    """Open DuckDB so that it puts nothing aside on disk, where a kill would leave it."""
-    import duckdb  # noqa: PLC0415 - simulation must not pay for its import
-
-    return duckdb.connect(config={"temp_directory": ""})
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

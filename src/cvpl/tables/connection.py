@@ -15,6 +15,7 @@ from itertools import count
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cvpl.errors import InputError, LimitError
+from cvpl.files.duckdb_instance import new_instance
 
 if TYPE_CHECKING:
     import duckdb
@@ -52,7 +53,7 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     try:
         home = _idle.pop()
     except IndexError:
-        home = duckdb.connect(config={"temp_directory": ""})
+        home = new_instance()
     tables = f"tables_{next(_numbers)}"
     con = home.cursor()
     try:
@@ -93,6 +94,7 @@ def _set(con: duckdb.DuckDBPyConnection, tables: str) -> duckdb.DuckDBPyConnecti
     con.execute(f"USE {tables}")
     con.execute("SET preserve_insertion_order = true")
     con.execute("SET enable_progress_bar = false")
+    con.execute("SET python_enable_replacements = false")  # a table is never a Python variable of its name
     con.execute("SET TimeZone = 'UTC'")  # or the text of an instant, and so a record's key, would hang on the machine
     return con
 

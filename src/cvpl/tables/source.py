@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 from cvpl.errors import CvplError, InputError, Problem
 from cvpl.input_file import FileState, not_a_file
 from cvpl.tables.csv_file import is_csv, load_csv
+from cvpl.tables.database_file import load_database
 from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble, is_unicode
 from cvpl.tables.frames import ArrowStream, column_names, is_pandas, readable
 from cvpl.tables.limits import Limits
 from cvpl.tables.own_parquet import OwnParquet
 from cvpl.tables.reading_settings import BLANKS, Reading
-from cvpl.tables.sql_text import literal, only_file, quoted
-from cvpl.tables.workbook import listed, read_workbook
+from cvpl.tables.sql_text import only_file, quoted
+from cvpl.tables.workbook import read_workbook
 
 if TYPE_CHECKING:
     import duckdb
@@ -166,55 +167,13 @@ def _load_file(
     if is_csv(path):
         return load_csv(con, path, role, reading, name)
     if path.suffix.lower() == ".duckdb":
-        return _load_database(con, path, part, role, reading.limits, name)
+        return load_database(con, path, part, role, reading.limits, name)
     if path.suffix.lower() == ".xlsx":
         return _load_workbook(con, path, part, role, reading, name)
     cure = (
         "Name a .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .xlsx file, or a table of a DuckDB file as file.duckdb#table."
     )
     raise InputError([Problem(name, "the file extension is not supported", cure)])
-
-
-def _load_database(
-    con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, limits: Limits, name: str
-) -> Sequence[str]:
-    """Copy a table or view of a DuckDB file, attached only to read it."""
-    import duckdb  # noqa: PLC0415 - loaded when a table is
-
-    file = quoted(f"{role} file")
-    try:
-        con.execute(f"ATTACH {literal(str(path))} AS {file} (READ_ONLY, TYPE duckdb)")
-    except duckdb.InterruptException:
-        raise
-    except duckdb.Error:
-        cure = "Check that it is a DuckDB file, that no program is writing to it, and that DuckDB here is not older."
-        raise InputError([Problem(name, "the file cannot be opened as a DuckDB database", cure)]) from None
-    try:
-        found = con.execute(
-            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? ORDER BY ALL",
-            [f"{role} file"],
-        ).fetchall()
-        tables = {table if schema == "main" else f"{schema}.{table}": (schema, table) for schema, table in found}
-        wanted = tables.get((part or "").removeprefix("main."))
-        if wanted is None:
-            what = "the name of the table is missing" if part is None else "the file has no such table or view"
-            cure = f"Name one of {listed(list(tables))} after a #, as in file.duckdb#table."
-            if not tables:
-                cure = "It has none at all: write a table to it."
-            raise InputError([Problem(name, what, cure)])
-        table = f"{file}.{quoted(wanted[0])}.{quoted(wanted[1])}"
-        columns = [str(row[0]) for row in con.execute(f"DESCRIBE {table}").fetchall()]
-        limits.check_columns(len(columns), name)
-        limits.check_rows(int(con.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]), name)
-        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {table} AS t({_aliases(columns)})")
-    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
-        raise
-    except duckdb.Error:
-        cure = "Check that the file is whole and that DuckDB can show the table; a view may need other files."
-        raise InputError([Problem(name, "the table cannot be read from the DuckDB file", cure)]) from None
-    finally:
-        con.execute(f"DETACH {file}")
-    return columns
 
 
 def _load_workbook(
