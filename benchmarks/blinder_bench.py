@@ -40,7 +40,8 @@ from blinders.people import Kind, draw_people, types
 
 Line = dict[str, Any]
 
-SIZES = (300, 1_000, 3_000)
+SIZES = (300, 1_000, 300, 1_000, 3_000)
+"""The numbers of people, as often as they are used."""
 PLANTED = (0.0, 0.03, 0.10, 0.25, 1.0)
 CONTROLS = 2
 LIMIT = 0.05
@@ -76,7 +77,7 @@ class Cell:
 
 
 def design() -> list[Cell]:
-    """All cells, fixed in advance: every mechanism with every kind and planted share; two of the three sizes each.
+    """All cells, fixed in advance: every mechanism with every kind and planted share, and a number of people in turn.
 
     Healthy releases are drawn several times, with nobody, a few and everybody planted.
     """
@@ -93,10 +94,8 @@ def design() -> list[Cell]:
                         for draw in range(HEALTHY_DRAWS)
                     ]
                     continue
-                left_out = (zlib.crc32(f"{mechanism.name}/{kind}".encode()) + place) % (2 * len(SIZES))
-                cells += [
-                    Cell(mechanism, kind, size, planted) for at, size in enumerate(SIZES) if at != left_out % len(SIZES)
-                ]
+                first = zlib.crc32(f"{mechanism.name}/{kind}".encode())
+                cells.append(Cell(mechanism, kind, SIZES[(first + place) % len(SIZES)], planted))
     return cells
 
 

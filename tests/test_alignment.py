@@ -643,7 +643,7 @@ def test_blocks_and_controls_are_coarse_as_well():
         )
         together[alignment] = float(np.mean(pairs[0] == pairs[1]))
         if alignment == "release":
-            assert_same(done.control, done.granularity.apply(inputs.pair.control))
+            assert_same(done.control, done.form.apply(inputs.pair.control))
             assert np.isin(codes["control"], codes["protected"]).mean() > 0.9
     assert together == {"none": 0.0, "release": 1.0}
 
@@ -665,7 +665,7 @@ def test_without_alignment_nothing_is_looked_for():
         "", 0, 3, LADDER, lambda table: Perturbation("low").protect(table, np.random.default_rng(1))
     )
     done = attack(pair, Attacker())
-    assert done.granularity is None and done.held is done.original
+    assert done.form is None and done.held is done.original
 
 
 @needs_data

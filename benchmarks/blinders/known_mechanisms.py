@@ -251,7 +251,7 @@ def _hashed(table: pd.DataFrame, keys: Keys) -> pd.DataFrame:
     def code(value: object) -> int:
         return int.from_bytes(hashlib.blake2b(f"{keys['key']}{value}".encode(), digest_size=4).digest(), "big")
 
-    return table.map(lambda value: code(value) if isinstance(value, (int, float)) else f"{code(value):08x}")
+    return table.map(lambda value: code(value) if isinstance(value, (int, float, np.number)) else f"{code(value):08x}")
 
 
 MECHANISMS = (

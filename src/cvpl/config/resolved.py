@@ -146,7 +146,8 @@ class ResolvedConfig:
 
         Members of the family are left out if the remaining half of the control is too small for an interval, and those
         that compare what the tables do not have: cells if every released cell is a single value, differences without
-        two columns of one unit, points between people without two numbers. Other attackers that need a reference sample
+        two columns of one unit, points between people without two numbers. Evidence that no single record gives needs
+        a control. Other attackers that need a reference sample
         raise InputError.
         """
         asked = dict(self.attackers)
@@ -226,6 +227,8 @@ def _has_what_is_compared(attacker: Attacker, pair: Pair) -> bool:
         return bool(generalized_columns(original, protected))
     if attacker.alignment == "differences":
         return bool(compared_differences(original))
+    if attacker.evidence in ("between", "values") and pair.control is None:
+        return False  # the own match cannot be left out of evidence that no single record gives
     if attacker.evidence == "between":
         return sum(spec.type != "category" for spec in original.specs) >= FEWEST_FEATURES
     return True

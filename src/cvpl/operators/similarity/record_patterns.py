@@ -113,8 +113,10 @@ def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[P
         packed = np.packbits(bits.reshape(len(rows) * candidates, 2 * width), axis=1)
         numbered = np.repeat(rows, candidates).astype(">u4").view(np.uint8).reshape(-1, 4)
         pairs = np.ascontiguousarray(np.hstack([numbered, packed]))
-        _, place, count = np.unique(pairs.view(f"V{pairs.shape[1]}").reshape(-1), return_index=True, return_counts=True)
-        known, agree = np.moveaxis(bits.reshape(len(pairs), width, 2)[place], 2, 0)
+        _, first_rows, count = np.unique(
+            pairs.view(f"V{pairs.shape[1]}").reshape(-1), return_index=True, return_counts=True
+        )
+        known, agree = np.moveaxis(bits.reshape(len(pairs), width, 2)[first_rows], 2, 0)
         agrees.append(agree)
         knows.append(known)
         counts.append(count)

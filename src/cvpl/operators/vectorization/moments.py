@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
     return Moments(total, first, second)
 
 
-Counted = tuple[Sequence[Floats], Sequence[Floats], Sequence[Floats]]
+Counted = tuple[Sequence[NDArray[Any]], Sequence[Floats], Sequence[NDArray[Any]]]
 
 
 def _counted(
