@@ -11,6 +11,7 @@ from cvpl.assessment.preflight.control import control_findings
 from cvpl.assessment.preflight.copies import copy_findings
 from cvpl.assessment.preflight.correspondence import correspondence_findings
 from cvpl.assessment.preflight.identifiers import identifier_findings
+from cvpl.assessment.preflight.renamed import renamed_findings
 from cvpl.assessment.preflight.tables import table_findings
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
@@ -30,5 +31,6 @@ def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikenes
         *copy_findings(inputs.pair, rng, disclosure, inputs.whole.shared_rows, workers),
         *control_findings(resolved, inputs, likeness, disclosure),
         *correspondence_findings(resolved, inputs, disclosure),
+        *renamed_findings(resolved, inputs),
     ]
     return sorted(found, key=lambda finding: not finding.closes_gate)
