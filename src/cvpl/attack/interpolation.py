@@ -5,8 +5,9 @@ y and, for each of these, the people x' nearest to y are tried; the evidence is
 
     -log of the least sine of the angle between y - x and x' - x
 
-over all y and x' with y between them. People are originals and controls alike, so in a release that has nothing to do
-with the originals both find such lines by chance equally often.
+over all y and x' with y between them. In small tables more records are tried, each with all people as x'. People are
+originals and controls alike, so in a release that has nothing to do with the originals both find such lines by chance
+equally often.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ PARTNERS = 15
 """... and of people near each of these."""
 FEWEST_FEATURES = 2
 """In fewer ordered features every record lies between two people."""
+MOST_LINES = 60_000_000
+"""With so many lines, every person is tried as the other end, for as many of the nearest records as that allows."""
+FEWEST_RECORDS = 5
 EXACT = 1e-5
 """Smaller sines are rounding."""
 _CHUNK = 256
@@ -42,19 +46,40 @@ def ordered_features(embedding: Embedding, table: Table) -> Floats:
 def betweenness(people: Floats, own: Ints, released: Floats) -> Floats:
     """The evidence of the people in rows `own`; 0 with fewer than two features."""
     result = np.zeros(len(own))
-    if people.shape[1] < FEWEST_FEATURES or not len(released) or len(people) < 2:
+    if people.shape[1] < FEWEST_FEATURES or not len(released) or len(people) <= 1:
         return result
-    near_records = _nearest(people[own], released, RECORDS)
-    used = np.unique(near_records)
+    affordable = MOST_LINES // (len(own) * len(people))
+    if affordable >= FEWEST_RECORDS:
+        records = _nearest(people[own], released, affordable)
+        for row, person in enumerate(own.tolist()):
+            result[row] = _along_all(people, person, released[records[row]])
+        return result
+    records = _nearest(people[own], released, RECORDS)
+    used = np.unique(records)
     partners = np.full((len(released), min(PARTNERS, len(people))), -1, dtype=np.int64)
     partners[used] = _nearest(released[used], people, PARTNERS)
     for start in range(0, len(own), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        result[rows] = _of_some(people, own[rows], released, near_records[rows], partners)
+        result[rows] = _along_some(people, own[rows], released, records[rows], partners)
     return result
 
 
-def _of_some(people: Floats, own: Ints, released: Floats, records: Ints, partners: Ints) -> Floats:
+def _along_all(people: Floats, person: int, records: Floats) -> float:
+    """The evidence of one person, with every other person as the other end."""
+    to_record, to_other = records - people[person], people - people[person]
+    near, far = np.sqrt((to_record**2).sum(axis=1)), np.sqrt((to_other**2).sum(axis=1))
+    records_there, others = near > 0, far > 0
+    if not records_there.any() or not others.any():
+        return 0.0
+    near, far = near[records_there], far[others]
+    cosine = (to_record[records_there] / near[:, None]) @ (to_other[others] / far[:, None]).T
+    # The record lies between them if its share of the way is below 1.
+    cosine[cosine * near[:, None] >= far * (1 - EXACT)] = 0.0
+    best = min(float(cosine.max()), 1.0)
+    return -float(np.log(max(np.sqrt(max(1 - best**2, 0.0)), EXACT))) if best > 0 else 0.0
+
+
+def _along_some(people: Floats, own: Ints, released: Floats, records: Ints, partners: Ints) -> Floats:
     mine = people[own]
     to_record = released[records] - mine[:, None, :]
     others = partners[records]

@@ -2,7 +2,8 @@
 
     v(text) = 4 w / |w|        w = sum over its words of log(N / n_word) e_word
 
-N is the number of records and n_word that of the records whose text has the word. The vectors e_word are random signs
+N is the number of released records and n_word that of those whose text has the word; a word that the release lacks has
+no weight, be it an original's or a control's. The vectors e_word are random signs
 in `WIDTH` dimensions, fixed by the word itself, so different words are nearly orthogonal. Two texts with the same words
 are equal, however they are ordered; a text of which some words were redacted stays near to it. A column is read so if
 most of its labels have several words and nearly every record has a label of its own.
@@ -60,7 +61,7 @@ def word_features(labels: Sequence[str], counts: Floats) -> Floats:
     signs: dict[str, Floats] = {}
     for row, found in enumerate(words):
         for word in sorted(found):
-            weight = np.log(total / records[word]) if records[word] else np.log(total)
+            weight = np.log(total / records[word]) if records[word] else 0.0
             if weight > 0:
                 if word not in signs:
                     signs[word] = _signs(word)

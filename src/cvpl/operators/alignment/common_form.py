@@ -22,6 +22,8 @@ MOST_COMPARED = 6
 """Differences are taken between so many times, and so many numbers, at most."""
 OVERLAP = 0.7
 """Two numbers have one unit if the Kolmogorov-Smirnov distance of their values is at most this."""
+_DAY = 86_400e6
+"""A day in microseconds."""
 _DECIMALS = 9
 """The decimals of a difference of two numbers: the last bits come from the subtraction."""
 
@@ -65,11 +67,14 @@ class DifferenceForm:
 
     granularity: Granularity
     pairs: tuple[tuple[str, str], ...]
+    days: frozenset[str] = frozenset()
+    """The times that are whole days in the originals: their differences are too, whatever the clock of the release."""
 
     @classmethod
     def of(cls, granularity: Granularity, own: Table) -> DifferenceForm:
         """The pairs of times and of numbers of one unit."""
-        return cls(granularity, compared_differences(own))
+        times = [spec.name for spec in own.specs if spec.type == "datetime"]
+        return cls(granularity, compared_differences(own), frozenset(n for n in times if _are_days(own.columns[n])))
 
     def apply(self, table: Table) -> Table:
         """The attacker's differences; differences of coarsened values would be off by the rounding of both."""
@@ -97,7 +102,8 @@ class DifferenceForm:
         for one, other in self.pairs:
             name = f"{one} - {other}"
             specs.append(ColumnSpec(name, roles[one], "numeric"))
-            fetch[name] = place.put(_difference(table.columns[one], table.columns[other]))
+            apart = _difference(table.columns[one], table.columns[other])
+            fetch[name] = place.put(_whole(apart) if {one, other} <= self.days else apart)
         return Table(table.name, table.rows, tuple(specs), Columns(fetch), place)
 
 
@@ -122,8 +128,17 @@ def _apart(one: Floats, other: Floats) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
+def _are_days(column: ColumnData) -> bool:
+    return bool(np.all(_known(column) % _DAY == 0))
+
+
+def _whole(column: Numbers) -> Numbers:
+    values = np.rint(column.values) + 0.0
+    return Numbers(values, values, values)
+
+
 def _difference(one: ColumnData, other: ColumnData) -> Numbers:
     """The difference of two numbers, or of two times in days; NaN where either is missing."""
     first, second = one.ordinal(), other.ordinal()
-    values = (first - second) / 86_400e6 if isinstance(one, Times) else np.round(first - second, _DECIMALS) + 0.0
+    values = (first - second) / _DAY if isinstance(one, Times) else np.round(first - second, _DECIMALS) + 0.0
     return Numbers(values, values, values)

@@ -361,9 +361,30 @@ class _Fit:
                 return ColumnSight(name, "recoded")
             if self.shared[name] < KNOWN_LABELS:
                 return ColumnSight(name, "unread", "its labels are not those of the originals")
-        if self.shared[name] >= KNOWN_LABELS:
-            return ColumnSight(name, "as_is")
-        return ColumnSight(name, "unread", "its labels are not those of the originals")
+        if self.shared[name] < KNOWN_LABELS:
+            return ColumnSight(name, "unread", "its labels are not those of the originals")
+        if self._labels_lost(name):
+            return ColumnSight(name, "unread", "its labels no longer go with the values of other columns")
+        return ColumnSight(name, "as_is")
+
+    def _labels_lost(self, name: str) -> bool:
+        """Whether labels are distributed otherwise, and no longer go with the same values of other columns.
+
+        Labels that are drawn anew keep their distribution; labels that mean something else now do not.
+        """
+        own, there = self._profiles(name)
+        place = {label: at for at, label in enumerate(there.labels.tolist())}
+        both = [at for at, label in enumerate(own.labels.tolist()) if label in place]
+        shares = there.shares[[place[label] for label in own.labels[both].tolist()]]
+        if float(np.abs(own.shares[both] - shares).sum() / 2) <= SURELY_ALIKE:
+            return False
+        before, after = (side.deviations() for side in (own, there))
+        mine, theirs = before[both].ravel(), after[[place[label] for label in own.labels[both].tolist()]].ravel()
+        strength, norm = float(np.abs(mine).max(initial=0)), float(np.linalg.norm(mine) * np.linalg.norm(theirs))
+        if strength < max(ASSOCIATED, 4 / np.sqrt(len(self.codes[name][0]))):
+            return False
+        inner = float(mine @ theirs)
+        return norm <= 0 or inner / norm < ALIGNED / 2 or inner / float(mine @ mine) < KEPT / 2
 
 
 def _sampled(table: Table) -> Table:

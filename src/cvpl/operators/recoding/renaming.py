@@ -49,6 +49,11 @@ class Profiles:
         """The share of each label."""
         return np.asarray(self.counts / max(1, self.counts.sum()))
 
+    def deviations(self) -> Floats:
+        """The means less those of all records, times the root of each label's share: effect sizes of the labels."""
+        whole = self.shares @ self.means
+        return np.asarray((self.means - whole) * np.sqrt(self.shares)[:, None])
+
     def costs(self, other: Profiles) -> Floats:
         """The cost of taking each label of this table for each of the other, by all features and by the shares."""
         total = np.zeros((len(self.labels), len(other.labels)))

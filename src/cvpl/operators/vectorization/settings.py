@@ -100,13 +100,13 @@ class Vectorization(Settings):
     ) -> list[NumberFeature | CategoryFeatures]:
         encode = choice.encode or self.encode
         labels, counts = column.labels(), column.label_counts()
-        seen = column.compared_labels()
+        seen = column.released_counts() > 0
         total = counts.sum()
         if encode == "frequency":
             shares = counts / total if total else counts
             return [self._scaled(NumberFeature(spec, None, start, shares=shares, labels=labels), column)]
         if encode == "one_hot" and choice.encode is None and is_text(labels, counts):
-            table = word_features(labels, counts)
+            table = word_features(labels, column.released_counts())
             mean = counts @ table / total if total else np.zeros(table.shape[1])
             return [CategoryFeatures(spec, "words", start, table, mean, labels)]
         if encode == "one_hot":

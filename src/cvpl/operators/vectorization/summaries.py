@@ -37,8 +37,8 @@ class ColumnSummary(Protocol):
     def labels(self) -> tuple[str, ...]:
         """The labels of a category."""
 
-    def compared_labels(self) -> NDArray[np.bool_]:
-        """Which labels have a feature."""
+    def released_counts(self) -> Floats:
+        """The number of records with each label by which features are made: of the release, or of all tables."""
 
     def label_counts(self) -> Floats:
         """The number of records with each label."""
@@ -74,10 +74,9 @@ class PooledColumn:
         counts: Floats = np.sum([column.counts() for column in self.columns], axis=0).astype(np.float64)
         return counts
 
-    def compared_labels(self) -> NDArray[np.bool_]:
-        """Which labels have a feature: those that occur, or those that occur in the release."""
-        counts = self.label_counts() if self.released is None else self.released.counts()
-        return np.asarray(counts > 0)
+    def released_counts(self) -> Floats:
+        """The number of records with each label: of the release if it is known, otherwise of all tables."""
+        return self.label_counts() if self.released is None else self.released.counts().astype(np.float64)
 
     def earliest(self) -> np.datetime64:
         """The first time in any table."""
