@@ -77,6 +77,7 @@ def manifest(place):
     return str(place / "benchmark.yaml")
 
 
+EXPOSED = ["--per-person", "exposed.csv"]
 RUN = ["--mechanism", "cp {input} {output}", "--rounds", "2", "--bound"]
 
 
@@ -86,7 +87,7 @@ def calls(place):
     )
     settled = ["--config", config, "--control", control]
     return {
-        "audit": [["audit", original, first, *settled, "--out", "a", "--save-projection", "s.json"]],
+        "audit": [["audit", original, first, *settled, "--out", "a", "--save-projection", "s.json", *EXPOSED]],
         "audit without a configuration": [["audit", original, first, "--out", "a"]],
         "a quick look": [["audit", original, first, *settled, "--quick", "--out", "a"]],
         "the plan": [["audit", original, first, *settled, "--plan"]],
@@ -94,7 +95,22 @@ def calls(place):
         "init": [["init", original, first]],
         "compare": [["compare", original, first, second, *settled, "--attackers", "paper,rarity", "--out", "c"]],
         "benchmark": [["benchmark", manifest(place), "--data", str(place), "--out", "b"]],
-        "trial": [["trial", original, *RUN, "--config", config, "--attackers", "rarity", "--plant", "9", "--out", "t"]],
+        "trial": [
+            [
+                "trial",
+                original,
+                *RUN,
+                "--config",
+                config,
+                "--attackers",
+                "rarity",
+                "--plant",
+                "9",
+                "--out",
+                "t",
+                *EXPOSED,
+            ]
+        ],
         "surface": [["surface", original, "--mechanism", "perturbation", *settled, "--out", "s"]],
         "report and diff": [
             *(

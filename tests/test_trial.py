@@ -244,6 +244,17 @@ def test_the_mean_share_of_linked_people_is_the_power(table, noise, tmp_path):
     assert links.linked_in.sum() / links.rounds_in.sum() == pytest.approx(found.risk.power, abs=0.03)
     assert links.linked_out.sum() / links.rounds_out.sum() == pytest.approx(found.risk.false_rate, abs=0.02)
     assert found.exposure.shares[0].inside == pytest.approx((links.linked_in == 0).mean())
+    assert links["rank"].is_monotonic_increasing and sorted(links.row) == list(range(PEOPLE))
+    assert links.expected_evidence.is_monotonic_decreasing
+    assert links.linked_in[: PEOPLE // 4].mean() > links.linked_in[-PEOPLE // 4 :].mean()
+    assert [item.rule for item in found.warnings][-1] == "per_person" and "links.csv" not in found.to_html()
+
+
+def test_nobody_is_ranked_by_fewer_than_four_rounds(table, noise, tmp_path):
+    found = cvpl.trial(table, noise, CONFIG, rounds=2, per_person=tmp_path / "links.csv")
+    links = pd.read_csv(tmp_path / "links.csv")
+    assert links["rank"].isna().all() and links.row.tolist() == list(range(PEOPLE)) and links.rounds_in.sum() == PEOPLE
+    assert "unranked, since fewer than 4 rounds finished" in found.warnings[-1].message
 
 
 def test_a_group_is_in_or_out_together_and_the_unit_is_stated(tmp_path):

@@ -47,7 +47,17 @@ def call(name, tables, out):
     into = ["--out", str(out), "--overwrite"]
     kept = [*into, "--keep-rounds", "--per-person", f"{out}/links.csv"]
     return {
-        "audit": ["audit", original, low, *held, *into, "--save-projection", f"{out}/space.json"],
+        "audit": [
+            "audit",
+            original,
+            low,
+            *held,
+            *into,
+            "--save-projection",
+            f"{out}/space.json",
+            "--per-person",
+            f"{out}/exposed.csv",
+        ],
         "guessed audit": ["audit", original, low, "--quick", *into],
         "init": ["init", original, low, "--out", f"{out}/audit.yaml", "--overwrite"],
         "split": ["split", original, *into],

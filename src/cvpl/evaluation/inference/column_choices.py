@@ -57,10 +57,10 @@ def draw_folds(
     found = [np.array([fold_of[int(unit)] for unit in rows], dtype=np.int64) for rows in (mine, base)]
     ranking = []
     for fold in range(FOLDS):
-        members = [np.flatnonzero(one == fold).astype(np.int64) for one in found]
-        if not len(members[0]) or not len(members[1]):
+        own = [np.flatnonzero(one == fold).astype(np.int64) for one in found]
+        if not len(own[0]) or not len(own[1]):
             return None
-        some = [np.sort(rng.permutation(one)[:most]) for one in members]
+        some = [np.sort(rng.permutation(one)[:most]) for one in own]
         ranking.append((some[0], some[1]))
     return Folds(found[0], found[1], tuple(ranking))
 

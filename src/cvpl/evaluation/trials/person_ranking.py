@@ -8,15 +8,21 @@ are about as rare, and the more so the fewer rounds there are:
     expected_i = m_i + τ² / (τ² + σ² / n_i) (mean of x_ir - m_i)
 
 σ² is the variance between rounds of a person, τ² that between people of like rarity beyond it, n_i the number of
-rounds, and m_i the least-squares line of the means on the rank of rarity. If rarity explains nothing the line is flat,
-and if rounds tell nothing beyond it τ² is 0 and the order is that of rarity. A person who was never in is expected at
-the line.
+rounds, and m_i the least-squares line of the means on the normal score of the rank of rarity. If rarity explains
+nothing the line is flat, and if rounds tell nothing beyond it τ² is 0 and the order is that of rarity. τ² is estimated
+with an error, and too large a one is worse than too small a one: it lets luck override rarity. So one standard error is
+taken off. A person who was never in is expected at the line.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
+
+FEWEST_RANKED = 4
+"""With fewer rounds people are not ranked: the estimates can be worse than rarity alone."""
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -43,10 +49,7 @@ def expected_evidence(evidence: Floats, rarity: Floats) -> Floats:
     seen = rounds > 0
     sums = np.where(known, evidence, 0.0).sum(axis=1)
     means = sums / np.maximum(1, rounds)
-    order = np.searchsorted(np.sort(rarity), rarity, side="left") + np.searchsorted(
-        np.sort(rarity), rarity, side="right"
-    )
-    rank = order / (2 * len(rarity)) - 0.5
+    rank = _normal_rank(rarity)
     if not seen.any():
         return rank
     weight = rounds[seen].astype(np.float64)
@@ -62,15 +65,25 @@ def expected_evidence(evidence: Floats, rarity: Floats) -> Floats:
     return np.where(seen, line + share * (means - line), line)
 
 
+def _normal_rank(rarity: Floats) -> Floats:
+    """The normal score of each person's rank of rarity; ties have the middle of their ranks."""
+    from scipy.special import ndtri  # noqa: PLC0415 - loaded when people are ranked
+
+    ordered = np.sort(rarity)
+    middle = np.searchsorted(ordered, rarity, side="left") + np.searchsorted(ordered, rarity, side="right")
+    return np.asarray(ndtri(middle / (2 * len(rarity))))
+
+
 def _variances(
     evidence: Floats, known: Bools, rounds: NDArray[np.int64], means: Floats, line: Floats
 ) -> tuple[float, float]:
-    """σ² within people and τ² between people beyond the line, by moments; τ² is at least 0."""
+    """σ² within people and τ² between people beyond the line, by moments, less its standard error; at least 0."""
     within = np.where(known, (evidence - means[:, None]) ** 2, 0.0).sum()
     freedom = int(np.maximum(0, rounds - 1).sum())
     seen = rounds > 0
-    beyond = float(((means - line)[seen] ** 2).mean())
+    squares = (means - line)[seen] ** 2
+    beyond, error = float(squares.mean()), float(squares.std()) / math.sqrt(len(squares))
     if not freedom:
         return beyond, 0.0
     among = float(within) / freedom
-    return among, max(0.0, beyond - among * float((1 / rounds[seen]).mean()))
+    return among, max(0.0, beyond - error - among * float((1 / rounds[seen]).mean()))

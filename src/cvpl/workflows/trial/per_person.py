@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from cvpl.errors import UsageError
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.groups.rarity_deciles import rarity
-from cvpl.evaluation.trials.person_ranking import evidence_of_rounds, expected_evidence
+from cvpl.evaluation.trials.person_ranking import FEWEST_RANKED, evidence_of_rounds, expected_evidence
 from cvpl.files import write_whole
 from cvpl.workflows.reading import read_tables
 from cvpl.workflows.trial.assembly import Ran
@@ -25,7 +26,8 @@ def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
     `rank` is 1 for the most exposed; rows that tie share it. It goes by `expected_evidence`, from all rounds and from
     how rare the row is (`cvpl.evaluation.trials.person_ranking`); rows of one unit have the largest of theirs. The
     other columns say in how many rounds the row was in, and linked, and out, and linked. A round in which the strongest
-    attacker did not search for a row, or used it as a reference, is not counted.
+    attacker did not search for a row, or used it as a reference, is not counted. With fewer than four rounds nobody is
+    ranked: both fields are empty, and the lines are in the order of the rows.
     """
     headline = strongest.headline
     if headline is None:
@@ -33,26 +35,35 @@ def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
     real = ran.rounds.real
     linked, known = linked_people(ran.rounds, headline, strongest.false_rate)
     inside = ran.rounds.inside[real]
-    evidence = evidence_of_rounds(ran.rounds.scores(headline)[real], inside)
-    expected = np.round(
-        _of_units(expected_evidence(evidence, person_rarity(ran)[real]), ran.rounds.people.unit[real]), 6
-    )
-    rank = 1 + len(expected) - np.searchsorted(np.sort(expected), expected, side="right")
+    rows = ran.rounds.rows[real]
     counts = [(role & known & whom).sum(axis=1) for role in (inside, ~inside) for whom in (known, linked)]
+    ranks = np.zeros(len(rows), dtype=np.int64)
+    fields = [("", "")] * len(rows)
+    if _can_rank(ran):
+        evidence = evidence_of_rounds(ran.rounds.scores(headline)[real], inside)
+        alone = expected_evidence(evidence, person_rarity(ran)[real])
+        expected = np.round(_of_units(alone, ran.rounds.people.unit[real]), 6)
+        ranks = 1 + len(expected) - np.searchsorted(np.sort(expected), expected, side="right")
+        fields = [(str(rank), f"{value:.6g}") for rank, value in zip(ranks, expected, strict=True)]
     lines = [
-        (int(place), int(row), f"{value:.6g}", *map(int, own))
-        for place, row, value, *own in zip(rank, ran.rounds.rows[real], expected, *counts, strict=True)
+        ",".join(map(str, (rows[at], *fields[at], *(count[at] for count in counts))))
+        for at in np.lexsort((rows, ranks)).tolist()
     ]
-    rows = [",".join(map(str, (row, place, *rest))) for place, row, *rest in sorted(lines)]
-    write_whole(file, "\n".join([HEADER, *rows]) + "\n", owner_only=True)
+    write_whole(file, "\n".join([HEADER, *lines]) + "\n", owner_only=True)
 
 
-def per_person_warning() -> AuditWarning:
+def _can_rank(ran: Ran) -> bool:
+    return len(ran.rounds.found) >= FEWEST_RANKED
+
+
+def per_person_warning(ran: Ran) -> AuditWarning:
     """The warning that there is such a file; where it is stays with its owner."""
+    what = "ranks single people by how exposed they are"
+    if not _can_rank(ran):
+        what = f"tells how often single people were linked, unranked, since fewer than {FEWEST_RANKED} rounds finished"
     message = (
-        "beside this result there is a file that ranks single people by how exposed they are, as it was asked for; "
-        "only its owner can read it, and nothing of it is in this result: do not pass it on, and delete it when they "
-        "are protected"
+        f"beside this result there is a file that {what}, as it was asked for; only its owner can read it, and nothing "
+        "of it is in this result: do not pass it on, and delete it when they are protected"
     )
     return AuditWarning("per_person", message)
 
@@ -60,7 +71,9 @@ def per_person_warning() -> AuditWarning:
 def person_rarity(ran: Ran) -> NDArray[np.float64]:
     """How rare the values of each row are among all rows of the table, in the order of the rounds."""
     trial = ran.trial
-    inputs = read_tables(trial.table, trial.table, trial.resolved, None, checks=False)
+    config = trial.resolved.config.model_copy(update={"control": None})
+    alone = replace(trial.resolved, config=config, control=None, identity=None, groups=(), subgroups=())
+    inputs = read_tables(trial.table, trial.table, alone, None, checks=False)
     own = np.empty(trial.people.rows)
     own[inputs.order["original"]] = rarity(inputs.pair.original)[0]
     return own[ran.rounds.rows]

@@ -144,7 +144,7 @@ def trial(
         result = result.model_copy(update={"asked_for": None if attackers is None else list(attackers)})
         if per_person is not None:
             write_per_person(Path(per_person), ran, strongest)
-            warned = diagnostics.warnings([per_person_warning()])
+            warned = diagnostics.warnings([per_person_warning(ran)])
             result = result.model_copy(update={"warnings": [*result.warnings, *warned]})
     if place is not None and not keep_rounds:
         remove_rounds(place)
