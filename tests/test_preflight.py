@@ -471,3 +471,66 @@ def test_a_hidden_count_is_not_contradicted_by_its_share():
         and ": at most 0.5%, and" in message
     )
     assert ": 4.0%, and" in _message("near_copies", 120, 10, 0.04, 0.01, True, True, "")
+
+
+def renamed(table, columns):
+    """The table with the labels of some columns replaced by groups with other names."""
+    return table.assign(**{name: table[name].map({"a": "low", "b": "low", "c": "high"}) for name in columns})
+
+
+def test_columns_that_match_nothing_are_named_and_close_the_gate():
+    original = labels(1, 400)
+    released = renamed(shuffled(original), ["c1", "c3"])
+    finding = findings(original, released, CATEGORIES)["unmatched_columns"]
+    assert finding.closes_gate and finding.count == 2
+    assert finding.message == "the columns 'c1', 'c3' of the release hold values that match nothing in the original"
+    assert "hierarchy" in finding.advice and "unit" not in finding.advice
+
+
+def test_a_hierarchy_makes_groups_match(tmp_path):
+    original = labels(1, 400)
+    (tmp_path / "levels.csv").write_text("a;low\nb;low\nc;high\n", encoding="utf-8")
+    columns = {**CATEGORIES["columns"]}
+    columns["c1"] = {**columns["c1"], "hierarchy": str(tmp_path / "levels.csv")}
+    released = renamed(shuffled(original), ["c1"])
+    assert "unmatched_columns" in findings(original, released, CATEGORIES)
+    assert "unmatched_columns" not in findings(original, released, {**CATEGORIES, "columns": columns})
+
+
+@pytest.mark.parametrize("cell", ["{a, b}", "a*", "*"])
+def test_sets_masks_and_suppressed_labels_are_not_unmatched(cell):
+    original = labels(1, 400)
+    assert "unmatched_columns" not in findings(original, shuffled(original).assign(c1=cell), CATEGORIES)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda x: x + 0.5, False),
+        (lambda x: -x, False),
+        (lambda x: np.full(len(x), 40.0), False),
+        (lambda x: 100 * x, True),
+        (lambda x: x / 100, True),
+        (np.log, True),
+        (lambda x: x + 1000, True),
+    ],
+    ids=["noise", "mirrored", "constant", "larger unit", "smaller unit", "logarithm", "shifted"],
+)
+def test_numbers_in_another_unit_match_nothing(change, named):
+    """Mirrored numbers about 0 have the range of the originals, which this check does not see."""
+    original = np.exp(numbers(1, 400) / 4) * 40
+    if change(np.array([1.0]))[0] == -1:
+        original = original - 40
+    released = shuffled(original).assign(x2=lambda table: change(table["x2"].to_numpy()))
+    found = findings(original, released)
+    assert ("unmatched_columns" in found) == named
+    if named:
+        assert found["unmatched_columns"].column == "x2" and "unit" in found["unmatched_columns"].advice
+
+
+def test_a_column_with_few_released_values_is_not_named():
+    original = labels(1, 400)
+    released = renamed(shuffled(original), ["c1"])
+    for rows, named in ((19, False), (20, True)):
+        some = released.assign(c1=released["c1"].where(np.arange(400) < rows))
+        assert ("unmatched_columns" in findings(original, some, CATEGORIES)) == named

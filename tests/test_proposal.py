@@ -12,10 +12,13 @@ from cvpl.config.loading import load
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.reports.sections.assumptions import assumptions_section, brief_assumptions
 from cvpl.result.published import Disclosure
+from cvpl.tables.matched_values import matched_values
 from cvpl.tables.proposal.column import GuessedType, guess_column
 from cvpl.tables.proposal.facts import Column, Facts
 from cvpl.tables.proposal.proposal import propose_tables
+from cvpl.workflows.reading import read_plan
 from examples import TIMES
 from shared_data import SHARED, needs_data
 
@@ -802,3 +805,102 @@ def test_a_doubt_is_that_of_the_type_not_of_words_in_its_reason():
     sure = guess_column(column, GuessedType("category", "other text? most likely"), Disclosure(1))
     unsure = guess_column(column, GuessedType("category", "two labels", doubtful=True), Disclosure(1))
     assert (sure.doubts, unsure.doubts) == ([], ["two labels"])
+
+
+TRADES = ["Trade", "Transport", "Travel", "Tourism", "Mining", "Metals", "Farming", "Fishing"] * 30
+CODES_OF_FIVE = [str(94000 + 37 * at % 6000) for at in range(240)]
+AGES = [str(18 + at % 60) for at in range(240)]
+
+
+@pytest.mark.parametrize(
+    ("ours", "spell", "kind"),
+    [
+        (AGES, lambda cell: f"{int(cell) // 10 * 10} to {int(cell) // 10 * 10 + 9}", "numeric"),
+        (AGES, lambda cell: f"{int(cell) // 10 * 10} bis {int(cell) // 10 * 10 + 9}", "numeric"),
+        (AGES, lambda cell: f"between {int(cell) // 10 * 10} and {int(cell) // 10 * 10 + 9}", "numeric"),
+        (AGES, lambda cell: "under 30" if int(cell) < 30 else "65 and over" if int(cell) >= 65 else cell, "numeric"),
+        (AGES, lambda cell: "<30" if int(cell) < 30 else "over 60" if int(cell) > 60 else cell, "numeric"),
+        (TRADES, lambda cell: cell[:2] + "***", "category"),
+        (TRADES, lambda cell: cell[:2] + "*", "category"),
+        (TRADES, lambda cell: "{" + cell + "}", "category"),
+        (TRADES, lambda cell: "{" + cell + ", Mining}", "category"),
+        (TRADES, lambda cell: "[" + cell + ", Mining]", "category"),
+        (CODES_OF_FIVE, lambda cell: cell[:2], "category"),
+        (CODES_OF_FIVE, lambda cell: cell[:3], "category"),
+        (CODES_OF_FIVE, lambda cell: cell[:3] + "**", "numeric"),
+        (CODES_OF_FIVE, lambda cell: cell[:3] + "xx", "numeric"),
+    ],
+    ids=[
+        *("to", "bis", "between", "ends", "signs", "mask", "star"),
+        *("one", "set", "brackets", "two", "three", "masked", "crossed"),
+    ],
+)
+def test_a_spelling_is_read_without_a_configuration(tmp_path, ours, spell, kind):
+    """Every released cell allows an original's value, and only cells that stand for it allow it."""
+    theirs = [spell(cell) for cell in reversed(ours)]
+    original, released = (
+        write(tmp_path / f"{name}.csv", {"x": cells, "y": ["u", "v"] * (len(cells) // 2)})
+        for name, cells in (("original", ours), ("released", theirs))
+    )
+    found = cvpl.propose(original, released)
+    assert found.config.columns["x"].type == kind
+    pair = read_plan(original, released, found, None, None)[1].pair
+    (match,) = [item for item in matched_values(pair) if item.column == "x"]
+    assert match.released == match.original == 1.0
+    if kind == "numeric":
+        low, high = pair.protected.columns["x"].bounds()
+        values = pair.original.columns["x"].values
+        assert all(((low <= value) & (value <= high)).any() for value in values)
+
+
+def test_what_is_read_by_its_spelling_is_a_doubt_with_its_kind_and_without_a_cell(tmp_path):
+    masked = [cell[:2] + "***" for cell in TRADES]
+    files = [write(tmp_path / f"{name}.csv", {"x": cells}) for name, cells in (("o", TRADES), ("p", masked))]
+    text = propose_tables(*files).text()
+    assert "read as groups of original labels, by their spelling (the rest masked)" in text.replace("\n    # ", " ")
+    assert "Tr" not in text
+
+
+def test_amounts_of_fewer_digits_are_not_codes(tmp_path):
+    """A thousandth of an amount begins like the amount, but amounts have several lengths."""
+    amounts = [str(900 + 41 * at) for at in range(240)]
+    tables = {"x": amounts, "other": LETTERS * 4}, {"x": [cell[:2] for cell in amounts], "other": LETTERS * 4}
+    assert proposed(tmp_path, *tables)["columns"]["x"]["type"] == "numeric"
+
+
+TOPS = {"Trade": "Services", "Transport": "Services", "Travel": "Services", "Tourism": "Services"}
+
+
+def grouped(tmp_path, *, known):
+    """A column whose labels the release groups under names of its own, with or without an id."""
+    kind = [TOPS.get(cell, "Goods") for cell in TRADES]
+    ids = [str(7 * at + 1000) for at in range(len(TRADES))]
+    more = [list("ABCD")[at % 4] for at in range(len(TRADES))]
+    ours, theirs = {"x": TRADES, "y": more}, {"x": kind[::-1], "y": more[::-1]}
+    if known:
+        ours, theirs = {"id": ids, **ours}, {"id": ids[::-1], **theirs}
+    return write(tmp_path / "o.csv", ours), write(tmp_path / "p.csv", theirs)
+
+
+def test_groups_that_known_pairs_show_are_proposed_as_a_hierarchy(tmp_path):
+    text = propose_tables(*grouped(tmp_path, known=True)).text().replace("\n    # ", " ")
+    assert "of the known true pairs an original label comes with the same released one" in text
+    assert "Services" not in text and "Mining" not in text
+    assert "comes with the same" not in propose_tables(*grouped(tmp_path, known=False)).text().replace("\n    # ", " ")
+
+
+def test_labels_that_were_changed_at_random_are_not_proposed_as_groups(tmp_path):
+    ours, theirs = grouped(tmp_path, known=True)
+    table = pd.read_csv(theirs)
+    table["x"] = RNG.permutation(table["x"])
+    table.to_csv(theirs, index=False)
+    assert "comes with the same" not in propose_tables(ours, theirs).text().replace("\n    # ", " ")
+
+
+def test_unread_labels_come_first_in_what_is_assumed(tmp_path):
+    unread = cvpl.propose(*grouped(tmp_path, known=False)).assumptions
+    assert [item.column for item in unread.columns if item.unread] == ["x"]
+    for section in (brief_assumptions(unread), assumptions_section(unread)):
+        assert section.sentences[0].text.startswith("Labels of the release in \x0ex\x0f are not")
+    tables = write(tmp_path / "a.csv", {"x": TRADES}), write(tmp_path / "b.csv", {"x": TRADES[::-1]})
+    assert brief_assumptions(cvpl.propose(*tables).assumptions).sentences[0].text.startswith("No configuration")

@@ -6,7 +6,10 @@ from cvpl.result.section import Section
 
 
 class AssumedColumn(Section):
-    """How a column was used: its role and type, whether it is a blocking key, why, and what the user should check."""
+    """How a column was used: its role and type, whether it is a blocking key, why, and what the user should check.
+
+    `unread` says that the release has labels in it that nothing explains, so that they match no original label.
+    """
 
     column: str
     role: str
@@ -14,6 +17,7 @@ class AssumedColumn(Section):
     blocks: bool
     reason: str
     doubt: str | None
+    unread: bool = False
 
 
 class Assumptions(Section):

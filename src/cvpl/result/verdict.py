@@ -76,7 +76,7 @@ class Finding(Section):
     """A finding of a check before the attack. If `closes_gate` is true, no policy can be met.
 
     `column` is the column concerned. `count` and `share` are measured in the release; `expected` is the share in the
-    control, or by chance if there is no control. A finding contains no cell values.
+    control, or by chance if there is no control. `advice` says what to do. A finding contains no cell values.
     """
 
     check: str
@@ -86,6 +86,7 @@ class Finding(Section):
     count: Whole | None = None
     share: Number | None = None
     expected: Number | None = None
+    advice: str | None = None
 
 
 class Verdict(Section):

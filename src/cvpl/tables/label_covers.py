@@ -1,8 +1,10 @@
 """The labels that a released label covers, by its spelling or the column's levels.
 
 West/*  West        the labels whose path begins with it, by a separator or a hierarchy file
-123**   1*3         a mask: the labels that differ only where it has stars; one star at the end matches any rest
-{A, B}  A, B        a set of labels; {A, 12*} also of those that a group, a mask or a range in it covers
+123**   1*3         a mask: the labels that differ only where it has stars; one star at the end matches any rest, and
+                    so do several if some mask of this shape would else match no label
+{A, B}  A, B        a set of labels; {A, 12*} also of those that a group, a mask or a range in it covers; [A, B] if
+                    both are labels
 123                 a prefix, if all released labels are prefixes of one length
 30-39   [30, 40)    a range, if the labels are numbers
 """
@@ -77,11 +79,11 @@ def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int
             shapes[len(label), tuple(at for at, sign in enumerate(label) if sign != "*")].append(code)
     for (length, kept), codes in shapes.items():
         # One star at the end may match any rest.
-        any_rest = kept == tuple(range(length - 1))
+        any_rest = kept == tuple(range(length - 1)) or _is_beginning(labels, kept, length, codes, exact)
         fitting: dict[str, list[int]] = defaultdict(list)
         for code in exact:
             label = labels[code]
-            if len(label) == length or (any_rest and len(label) >= length):
+            if len(label) == length or (any_rest and len(label) > len(kept)):
                 fitting["".join(label[at] for at in kept)].append(code)
         stars = length - len(kept)
         kind = "the rest masked" if any_rest else f"{stars} characters masked"
@@ -89,6 +91,16 @@ def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int
             members = tuple(fitting[labels[code].replace("*", "")])
             if members:
                 yield LabelCover(code, members, kind)
+
+
+def _is_beginning(
+    labels: Sequence[str], kept: tuple[int, ...], length: int, codes: Sequence[int], exact: Sequence[int]
+) -> bool:
+    """Whether masks with several stars at the end match any rest: one of them has no label of its length."""
+    if kept != tuple(range(len(kept))):
+        return False
+    beginnings = {labels[code][: len(kept)] for code in exact if len(labels[code]) == length}
+    return any(labels[code].rstrip("*") not in beginnings for code in codes)
 
 
 def _covered(
@@ -118,9 +130,10 @@ def _by_sets(
     for code in foreign:
         label = labels[code].strip()
         braced = label.startswith("{") and label.endswith("}")
+        enclosed = braced or (label.startswith("[") and label.endswith("]"))
         for sign in _BETWEEN:
-            parts = (label[1:-1] if braced else label).split(sign)
-            if len(parts) < (1 if braced else 2):
+            parts = (label[1:-1] if enclosed else label).split(sign)
+            if len(parts) < (1 if enclosed else 2):
                 continue
             members, strange = _members(parts, sign, place)
             if strange and braced:

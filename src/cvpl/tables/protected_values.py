@@ -1,6 +1,8 @@
 """The formats in which protection tools write a value that is no longer exact.
 
     30-39   [30, 40)   [30, 40[   ]30, 40]   [30-39]   [80, inf)   >=80   80+   <20   123**   {31, 35}    numbers
+    40 to 49   65 and over   under 20                                              numbers, in words (`ranges_in_words`)
+    123xx                                                                          as 123**
     17,25                                                                          a pair of ends, in a release only
     *  ***  NA  NULL  (null)                                                       suppressed, any type
 
@@ -16,6 +18,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from cvpl.tables.protected_times import Span, read_time
+from cvpl.tables.ranges_in_words import in_signs
 
 __all__ = [
     "SUPPRESSED_WORDS",
@@ -41,6 +44,7 @@ _AT_MOST = re.compile(rf"(<=|≤|<)\s*({_NUMBER})")
 _PLUS = re.compile(rf"({_NUMBER})\s*\+")
 _MASKED = re.compile(r"(-?)([0-9]{1,300})(\*{1,300})")
 _MASKED_DECIMALS = re.compile(r"(-?)([0-9]{1,300})\.([0-9]{0,300})\*+")
+_CROSSED = re.compile(r"-?[0-9]{1,300}[xX]{1,300}")
 _SET = re.compile(r"\{(.*)\}", re.DOTALL)
 _PAIR = re.compile(rf"({_NUMBER}),(\s*)({_NUMBER})")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -77,9 +81,13 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
     On a column of whole numbers (`whole`) "30-39" is [30, 40), "<20" ends below 20 and ">30" starts at 31; otherwise
     "30-39" is [30, 39]. Open-ended texts reach to the `smallest` or `largest` original value; a bound beyond that is
     itself the end. "(30, 40)" is a pair that includes its ends. A set is the range that covers its members. "12**" is
-    1200 to 1299 on whole numbers; elsewhere it may be 12.3 with hidden digits, and is not read.
+    1200 to 1299 on whole numbers; elsewhere it may be 12.3 with hidden digits, and is not read. "12xx" is read
+    as "12**".
     """
     text = label.strip()
+    text = in_signs(text) or text
+    if _CROSSED.fullmatch(text):
+        text = text.replace("X", "*").replace("x", "*")
     if match := _PLAIN.fullmatch(text) or _ONE.fullmatch(text):
         return _point(float(match[match.lastindex or 0]))
     if match := _DASHED.fullmatch(text):

@@ -52,6 +52,7 @@ def _assumptions(found: TablesProposal) -> Assumptions:
             blocks="block" in guess.settings,
             reason=guess.reason,
             doubt="; ".join(guess.doubts) or None,
+            unread=bool(guess.unread),
         )
         for name, guess in found.columns.items()
     ]

@@ -13,6 +13,7 @@ from cvpl.assessment.preflight.correspondence import correspondence_findings
 from cvpl.assessment.preflight.identifiers import identifier_findings
 from cvpl.assessment.preflight.renamed import renamed_findings
 from cvpl.assessment.preflight.tables import table_findings
+from cvpl.assessment.preflight.unmatched import unmatched_findings
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.randomness import stream
@@ -27,6 +28,7 @@ def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikenes
     rng, workers = stream(resolved.config.seed, "copies"), resolved.budget.workers
     found = [
         *table_findings(resolved, inputs),
+        *unmatched_findings(inputs.pair, disclosure),
         *identifier_findings(resolved, inputs, disclosure),
         *copy_findings(inputs.pair, rng, disclosure, inputs.whole.shared_rows, workers),
         *control_findings(resolved, inputs, likeness, disclosure),

@@ -28,7 +28,7 @@ def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Outp
     return Section(
         "assumptions",
         ASSUMED,
-        sentences=(Remark(text, "notice"),),
+        sentences=(*_unread(assumptions), Remark(text, "notice")),
         tables=(Table(ASSUMED, columns, rows, "stacked"),),
         items=tuple(Item(sentence(printable(note))) for note in assumptions.notes),
         outputs=outputs,
@@ -44,7 +44,20 @@ def brief_assumptions(assumptions: Assumptions) -> Section:
     lists = "; ".join(f"{role}: {_names(found)}" for role, found in roles.items())
     check = f" Check first: {_names(doubtful)}." if doubtful else ""
     text = f"No configuration: roles and types are guesses (reasons: {typed('--details')}).{check}"
-    return Section("assumptions", sentences=(Remark(text, "notice"), Remark(f"{lists}.")), outputs=TERMINAL)
+    sentences = (*_unread(assumptions), Remark(text, "notice"), Remark(f"{lists}."))
+    return Section("assumptions", sentences=sentences, outputs=TERMINAL)
+
+
+def _unread(assumptions: Assumptions) -> tuple[Remark, ...]:
+    """The first sentence, if the release has labels that nothing explains: a low risk does not say that it is safe."""
+    names = [named(item.column) for item in assumptions.columns if item.unread]
+    if not names:
+        return ()
+    text = (
+        f"Labels of the release in {_names(names)} are not in the original and nothing explains them, so no attacker "
+        "can read them, and the risk may be too low."
+    )
+    return (Remark(text, "notice"),)
 
 
 def _names(found: list[str]) -> str:

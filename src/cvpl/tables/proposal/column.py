@@ -15,6 +15,7 @@ from typing import Any
 
 from cvpl.result.published import Disclosure
 from cvpl.tables.proposal.facts import Column
+from cvpl.tables.proposal.groups import ReadGroups, cut_length, read_groups
 from cvpl.tables.protected_values import Span, is_gone, read_number, read_pair, read_time
 from cvpl.wording import percent
 
@@ -50,12 +51,16 @@ _MOST_TIMES = 10_000
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """A column's settings, the reasons for them, and those of the reasons that the user should check."""
+    """A column's settings, the reasons for them, and those of the reasons that the user should check.
+
+    `unread` says which released labels nothing explains, if any.
+    """
 
     settings: dict[str, Any]
     reasons: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     main: str | None = None
+    unread: list[str] = field(default_factory=list)
 
     @property
     def reason(self) -> str:
@@ -123,6 +128,11 @@ def _type_of_numbers(column: Column, released: Sequence[str], disclosure: Disclo
         return GuessedType("category", "numbers with leading zeros are codes")
     if words(column.name) & _CODES:
         return GuessedType("category", "codes, by the name")
+    cut = cut_length(column, released)
+    if cut is not None:
+        digits = "digit" if cut == 1 else f"{cut} digits"
+        why = f"codes whose first {digits} the release keeps, most likely. If they are amounts, set `type: numeric`"
+        return GuessedType("category", why, doubtful=True)
     spelled = [label for label in released if not is_plain(label)]
     numbers = [float(value) for value in values]
     known: dict[str, Any] = {
@@ -167,7 +177,8 @@ def guess_column(
     (guess.doubt if guessed.doubtful else guess.reasons.append)(why)
     distinct, rows = column.original.distinct, column.original.rows
     different = disclosure.counted(distinct, "different value")
-    if kind == "category" and distinct > max(50, rows // 2):
+    read = read_groups(column) if kind == "category" else None
+    if kind == "category" and distinct > max(50, rows // 2) and not (read and read.labels):
         guess.doubt(f"{different} in {rows:,} rows: an identifier or free text?")
         if column.shared >= disclosure.k:
             shared = disclosure.counted(column.shared, "value")
@@ -211,21 +222,36 @@ def _add_levels(guess: ColumnProposal, column: Column, disclosure: Disclosure) -
             break
     known = set(labels)
     unknown = [label for label in column.released.labels if label not in known and not is_gone(label)]
+    read = read_groups(column, guess.settings.get("separator"))
+    _add_reading(guess, column, read, disclosure)
     if unknown and "separator" in guess.settings:
         guess.settings["encode"] = "hierarchical"
         guess.reasons.append("the release has labels that the original lacks, so labels are compared level by level")
-    elif unknown:
-        share = disclosure.share_of_records(column.released.count(unknown), column.released.rows)
+    elif unread := [label for label in unknown if label not in read.labels]:
+        share = disclosure.share_of_records(column.released.count(unread), column.released.rows)
         least = "" if column.released.complete else "at least "
         if share is not None:
+            told = f"the labels of {least}{percent(share)} of the release's records"
+            guess.unread.append(told)
             guess.doubt(
-                f"the labels of {least}{percent(share)} of the release's records are not in the original, so no "
-                "original label matches: generalized? give a `hierarchy` file"
+                f"{told} are not in the original, so no original label matches: generalized? give a `hierarchy` file"
             )
     number = max(len(known.union(unknown)), column.original.distinct)
     if number > _MOST_ONE_HOT:
         guess.settings["encode"] = "frequency"
         guess.reasons.append(f"more than {_MOST_ONE_HOT} labels; `encode: one_hot` would compare them, but slowly")
+
+
+def _add_reading(guess: ColumnProposal, column: Column, read: ReadGroups, disclosure: Disclosure) -> None:
+    """Say which labels are read as groups of original ones by their spelling, without any label."""
+    share = disclosure.share_of_records(column.released.count(read.labels), column.released.rows)
+    if not read.labels or share is None:
+        return
+    least = "" if column.released.complete else "at least "
+    guess.doubt(
+        f"the labels of {least}{percent(share)} of the release's records are read as groups of original labels, by "
+        f"their spelling ({', '.join(read.kinds)}); if they mean something else, give a `hierarchy` file"
+    )
 
 
 def _features(column: Column) -> list[str]:

@@ -25,6 +25,7 @@ from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
 from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
 from cvpl.tables.proposal.facts import Column, Rows
+from cvpl.tables.proposal.groups import nested_pairs
 from cvpl.tables.proposal.header import lacks_header
 from cvpl.tables.proposal.hinge import with_hinge
 from cvpl.tables.proposal.looked_at import LookedAt
@@ -34,7 +35,7 @@ from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import Source, display_name
-from cvpl.wording import sentence
+from cvpl.wording import percent, sentence
 
 if TYPE_CHECKING:
     import duckdb
@@ -203,10 +204,24 @@ def _guesses(
             guesses[name] = ColumnProposal({"role": "ignore"}, [reason], [reason])
         else:
             guess = guess_column(columns[name], types[name], disclosure, compare_sensitive=compare_sensitive)
+            if guess.unread and truth.keys is not None:
+                _add_nesting(guess, columns[name], truth.looked_at, disclosure)
             guesses[name] = _blocked(guess, columns[name], truth, blocked, disclosure)
         if note is not None:
             guesses[name].reasons.append(note)
     return guesses
+
+
+def _add_nesting(guess: ColumnProposal, column: Column, pairs: str, disclosure: Disclosure) -> None:
+    """Say that unread labels are groups, as far as the known pairs show it, and how sure that is."""
+    share = nested_pairs(column)
+    if share is None:
+        return
+    told = percent(disclosure.among(looked_at=len(column.original.codes)).share(share, "looked_at"))
+    guess.doubt(
+        f"in {told} of the known true pairs{pairs} an original label comes with the same released one, and there are "
+        "fewer of these, so they are groups: a `hierarchy` file with a line `label;group` for each label explains them"
+    )
 
 
 def _blocked(
