@@ -256,6 +256,12 @@ def read_lines(path: Path) -> list[Line]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def add_line(path: Path, line: Line) -> None:
+    """One more line, written at once so that two processes may share the file."""
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
 def run_missing(out: Path, asked: Sequence[Draw], part: tuple[int, int]) -> None:
     """Run what does not stand in the file."""
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -263,8 +269,7 @@ def run_missing(out: Path, asked: Sequence[Draw], part: tuple[int, int]) -> None
     mine = [item for at, item in enumerate(asked) if at % part[1] == part[0] - 1 and item.key not in done]
     for number, item in enumerate(mine, start=1):
         line = run(item)
-        with out.open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        add_line(out, line)
         print(f"{number}/{len(mine)} {item.key} {line['verdict']} {line['seconds']}s", file=sys.stderr)
 
 
