@@ -10,9 +10,11 @@ from unittest import mock
 import cvpl
 from combined_comparison import add_combined, watched_combination
 from cvpl.assessment import ensemble
+from cvpl.config.family import FAMILY
+from cvpl.operators.alignment import Granularity
 from family_worlds import VerdictWorld
 from oracle import combined, figures, validity
-from oracle.family import members, run
+from oracle.family import MEMBERS, members, run
 from oracle.verdict import RATES, Verdict, judge
 
 CLOSE = 1e-9
@@ -63,10 +65,16 @@ def compare(world: VerdictWorld) -> Outcome:
         return seen[-1]
 
     real = ensemble.attack
-    with mock.patch.object(ensemble, "attack", watched), watched_combination(world.fewest_combined) as combination:
+    known = {name: settings for name, settings in FAMILY.items() if name in MEMBERS}
+    judged = mock.patch.dict(FAMILY, known, clear=True)  # the oracle has no members by ranks, lines and single values
+    with (
+        judged,
+        mock.patch.object(ensemble, "attack", watched),
+        watched_combination(world.fewest_combined) as combination,
+    ):
         result = cvpl.audit(original, protected, world.config, control=control, fail_above=world.limit)
     outcome = Outcome(result.verdict.kind, result.attacker, result.policy.met, result.certain is not None)
-    found = next(attack.granularity.grains for attack in seen if attack.granularity is not None)
+    found = next(attack.form.grains for attack in seen if isinstance(attack.form, Granularity))
     more = [grain for name, grain in found.items() if name not in world.ranges]
     if more and set(found) > set(world.ranges) and (world.release == "equal records" or all(map(_only_ends, more))):
         # The few values beside those of a repeated record are on a grid by chance, or several of the largest values

@@ -62,7 +62,9 @@ def attack(original, protected, columns, attacker, control=None, draws=None):
     draws = draws or {}
     used = participating(columns, attacker.get("knows"), original, protected)
     names = [name for name, column in used.items() if column.get("vectorize", True)]
-    phi = vectorize(tables, used, attacker["encode"], attacker["scale"], attacker["missing"])
+    phi = vectorize(
+        tables, used, attacker["encode"], attacker["scale"], attacker["missing"], attacker.get("released_labels", False)
+    )
 
     kind = attacker["similarity"]["kind"]
     projection, embeddings, zero = None, None, None

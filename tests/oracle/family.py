@@ -112,6 +112,7 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
                 table: values if table == "protected" else aligned(values) | {name: values[name] for name in kept}
                 for table, values in tables.items()
             }
+        written["released_labels"] = bool(how)
         written["schemes"] = schemes if "blocking" in written else [[]]
         written["match"] = "compatible" if written.get("blocking") == "compatible" else "equal"
         written["similarity"] = fitted(written["similarity"], counted)

@@ -40,8 +40,11 @@ def split(label, column):
     return tuple(label.split(separator)) if separator else (label,)
 
 
-def vectorize(tables, columns, encode, scale, missing):
-    """φ for `original`, `protected` and, with the statistics of these two only, `control`."""
+def vectorize(tables, columns, encode, scale, missing, released_labels=False):
+    """φ for `original`, `protected` and, with the statistics of these two only, `control`.
+
+    With `released_labels` only labels of the release have a one-hot feature.
+    """
     features = []
     rows = {table: [[] for _ in range(length(values))] for table, values in tables.items()}
     binary = {table: [[] for _ in range(length(values))] for table, values in tables.items()}
@@ -51,8 +54,9 @@ def vectorize(tables, columns, encode, scale, missing):
             continue
         pooled = [v for table in ("original", "protected") for v in tables[table][name]]
         present = [v for v in pooled if v is not None]
+        shown = [v for v in tables["protected"][name] if v is not None] if released_labels else present
 
-        for kind, read in readers(column, column.get("encode", encode), present):
+        for kind, read in readers(column, column.get("encode", encode), present, shown):
             features.append((name, kind))
             known = [x for x in map(read, present) if x is not None]
             change = scaling(known, scale) if kind == "number" else (lambda x: x)
@@ -85,7 +89,7 @@ def length(table):
     return 0
 
 
-def readers(column, encode, present):
+def readers(column, encode, present, shown):
     """The column's features: a list of (kind, function from a present value to a number, or None where missing)."""
     if column["type"] == "numeric":
         return [("number", midpoint)]
@@ -104,7 +108,7 @@ def readers(column, encode, present):
         return [("number", lambda v: present.count(v) / len(present) if present else 0.0)]
 
     if encode == "one_hot":
-        return [("binary", lambda v, label=label: 1.0 if v == label else 0.0) for label in sorted(set(present))]
+        return [("binary", lambda v, label=label: 1.0 if v == label else 0.0) for label in sorted(set(shown))]
 
     if encode == "hierarchical":
         found = []

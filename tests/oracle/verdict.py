@@ -22,6 +22,14 @@ FEWEST_LINKED = 5.5
 """5% of 110 controls, the fewest for which a risk is read at 5%."""
 CONTROL_FAULTS = ("control_overlaps", "control_related", "related_rows", "control_duplicates", "control_unlike")
 CONTROL_HIDES = ("control_in_release", "control_lacks_columns")
+BLIND = (
+    "unread_columns",
+    "unmatched_columns",
+    "unread_texts",
+    "renamed_columns",
+    "originals_not_found",
+    "change_not_seen",
+)
 COPIES = ("exact_copies", "near_copies")
 
 
@@ -197,7 +205,7 @@ def sentence(found, risk, not_assessable, findings):
         where = [] if sure.false_rate == risk.false_rate else [round(100 * sure.false_rate)]
         second = [*where, round(100 * risk.false_rate), 0, *at_most(risk.ends[1])]
         found.kind, found.numbers = "linkable", people(sure.estimate, sure.ends) + second + copies + person
-    elif any(check in closing for check in CONTROL_HIDES) or risk.ends[1] < 0:
+    elif any(check in closing for check in CONTROL_HIDES + BLIND) or risk.ends[1] < 0:
         found.kind, found.numbers = "undetermined", copies + person
     else:
         found.kind, found.numbers = "indistinguishable_from_zero", [0, *at_most(risk.ends[1])]
