@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import html5lib
 import pytest
+from rich.console import Console
 
 from cvpl import charts
+from cvpl.reports.terminal import show
 from examples import TIMES
 
 MARKUP = [
@@ -97,6 +100,8 @@ TEMPLATES = [
     "`code` **bold** [x](y) | cell",
     "@everyone #1",
 ]
+UNSEEN = "\u202e\u202a\u2066\u2069\u200e\u061c\u200b\u115f\u3164\ufe0f\u034f\u2800\U000e0041\x9b"
+"""Signs that set the direction of text, or have no shape."""
 PAYLOADS = [*MARKUP, *FORMULAS, *TEMPLATES]
 IN_CHARTS = [
     "<script>alert(1)</script>",
@@ -132,6 +137,22 @@ def leave_out_charts(monkeypatch):
     """Pages as they are where nothing can be drawn."""
     for name in set(charts.__all__) - {"Chart", "Drawing", "Numbers", "drawing", "numbers", "png", "svg"}:
         monkeypatch.setattr(charts, name, lambda *arguments: None)
+
+
+def unseen_in(result):
+    """The outputs of a result in which a sign of `UNSEEN` is left, charts included."""
+    screen = Console(width=100, file=io.StringIO(), highlight=False)
+    show(result, screen)
+    outputs = {
+        "page": result.to_html(),
+        "markdown": result.to_markdown().replace("@\u200b", ""),  # ours, against mentions
+        "terminal": screen.file.getvalue(),
+        "notebook": result._repr_html_() + result._repr_markdown_().replace("@\u200b", ""),
+        "json": result.to_json(),
+    }
+    drawn = {name: result.chart(name) for name in result.chart_names()}
+    outputs |= {name: chart._repr_html_() for name, chart in drawn.items() if chart is not None}
+    return [name for name, text in outputs.items() if set(text) & set(UNSEEN)]
 
 
 def elements(page):

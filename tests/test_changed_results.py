@@ -29,7 +29,7 @@ def result():
     tables = [
         pd.DataFrame(table.to_columns()) for table in (original, Perturbation("low").protect(original, rng), control)
     ]
-    config = yaml.safe_load(CONFIG) | {"attacker": "paper", "report": {"subgroups": ["region"]}}
+    config = yaml.safe_load(CONFIG) | {"attacker": "paper", "report": {"subgroups": ["region"]}, "inference": True}
     return cvpl.audit(tables[0], tables[1], config, control=tables[2], fail_above=0.5).to_json()
 
 
@@ -101,6 +101,45 @@ def test_a_result_that_contradicts_itself_is_refused(tmp_path, result, capsys, n
     put(data, *CHANGES[name])
     assert code(tmp_path, data, "html") == 3
     assert "this is not a result" in capsys.readouterr().err
+
+
+KNOWN_NAMES = (
+    ("compliance", "criterion"),
+    ("compliance", "figure"),
+    ("compliance", "status"),
+    ("inference", "attacker"),
+    ("inference", "score"),
+    ("inference", "baseline"),
+    ("inference", "kind"),
+    ("inference", "column"),
+)
+"""Fields of two sections that hold a name this version knows."""
+
+
+@pytest.mark.parametrize("kind", ["html", "md"])
+@pytest.mark.parametrize(("section", "field"), KNOWN_NAMES)
+def test_an_unknown_name_is_refused_with_its_place(tmp_path, result, capsys, section, field, kind):
+    """Or shown, if it is a name from the data, such as that of a column."""
+    data = json.loads(result)
+    found = [path for path, value in places(data[section]) if path[-1] == field and isinstance(value, str)]
+    assert found
+    refused = 0
+    for path in {tuple(part for part in path if isinstance(part, str)): path for path in found}.values():
+        changed_data = json.loads(result)
+        put(changed_data, (section, *path), "nobody")
+        ended = code(tmp_path, changed_data, kind)
+        said = capsys.readouterr().err
+        assert ended == 3 or (ended == 0 and field == "column")
+        if ended:
+            refused += 1
+            place = section if field == "column" else ".".join(map(str, (section, *path)))
+            assert f"this is not a result: `{place}`" in said and "nobody" not in said
+    assert refused
+
+
+def test_a_result_of_another_version_is_no_result(tmp_path, result, capsys):
+    assert code(tmp_path, json.loads(result) | {"schema": "cvpl/audit/99"}, "md") == 3
+    assert "this is not a result. Name a file" in " ".join(capsys.readouterr().err.split())
 
 
 def test_an_earlier_result_that_is_not_complete_is_refused(tmp_path, capsys):

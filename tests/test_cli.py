@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.demo import FILES as DEMO_FILES
@@ -24,7 +25,7 @@ from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from examples import TIMES
-from payloads import leave_out_charts
+from payloads import UNSEEN, leave_out_charts
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 
@@ -853,3 +854,37 @@ def test_the_help_names_every_format_that_is_read(command, capsys, monkeypatch):
     text = capsys.readouterr().out
     assert ".csv, .tsv, .csv.gz, .tsv.gz, .parquet" in text
     assert ("FILE.duckdb#TABLE" in text) is (command != "split")
+
+
+def test_signs_in_names_and_paths_that_turn_text_or_have_no_shape_are_visible(files, tmp_path, capsys):
+    """From column names, labels and paths to all that is printed and written."""
+    odd = UNSEEN.replace("\x9b", "")  # no sign of a file name on every system
+    folder = tmp_path / f"a{odd}b"
+    folder.mkdir()
+    tables = {}
+    for name in ("original", "released", "control"):
+        table = tables[name] = folder / f"{name}{odd}.csv"
+        text = getattr(files, name).read_text(encoding="utf-8")
+        text = text.replace("income", f"in{odd}come", 1).replace("person_id", f"person{odd}_id", 1)
+        table.write_text(text.replace("North", f"No{odd}rth"), encoding="utf-8")
+    config, out = folder / f"c{odd}.yaml", folder / "out"
+    pair = [str(tables["original"]), str(tables["released"])]
+    assert run(["init", *pair, "--out", str(config)]) == 0
+    guessed = config.read_text(encoding="utf-8")
+    assert yaml.safe_load(guessed)["columns"][f"in{odd}come"]
+    audited = ["audit", *pair, "--control", str(tables["control"]), "--attackers", "paper"]
+    assert run([*audited, "--config", str(config), "--out", str(out)]) == 0
+    assert run([*audited, "--plan"]) == 0
+    assert run(["report", str(out), "--format", "md"]) == 0
+    assert run(["audit", *pair, "--config", str(folder / f"no{odd}.yaml")]) == 3
+    assert run(["audit", *pair, f"--no{odd}"]) == 2
+    assert run(["split", pair[0], "--by", f"person{odd}_id"]) == 0
+    said = capsys.readouterr()
+    written = {file.name: file.read_text(encoding="utf-8") for file in out.iterdir()}
+    assert set(written) == {"result.json", "report.html", "report.md"}
+    shown = written | {"yaml": guessed, "out": said.out, "err": said.err}
+    shown["report.md"] = shown["report.md"].replace("@\u200b", "")
+    assert [name for name, text in shown.items() if set(text) & set(UNSEEN)] == []
+    assert "\\u202e" in said.out and "\\u202e" in said.err
+    found = json.loads(written["result.json"])["inputs"]
+    assert found["original"]["name"] == tables["original"].name

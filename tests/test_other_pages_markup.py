@@ -16,7 +16,18 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
 from cvpl.wording import printable
 from examples import TIMES
-from payloads import IN_CHARTS, OBEYED, PAYLOADS, dealt, elements, leave_out_charts, same_markdown, tags_of
+from payloads import (
+    IN_CHARTS,
+    OBEYED,
+    PAYLOADS,
+    UNSEEN,
+    dealt,
+    elements,
+    leave_out_charts,
+    same_markdown,
+    tags_of,
+    unseen_in,
+)
 
 OURS = {
     "schema", "scenario", "method", "coverage", "basis", "role", "figure", "figures", "sweep", "axis", "judged", "form",
@@ -80,6 +91,11 @@ def test_the_page_has_the_same_elements_as_with_plain_text(made, kind, payload):
     page = page_of(made, kind, payload)
     assert elements(page) == elements(page_of(made, kind, as_long(payload)))
     assert not OBEYED.search(tags_of(page))
+
+
+@pytest.mark.parametrize("kind", ["comparison", "surface"])
+def test_signs_that_turn_text_or_have_no_shape_are_visible_in_every_output(made, kind):
+    assert unseen_in(result_with(made, kind, UNSEEN)) == []
 
 
 @pytest.fixture(scope="module")

@@ -25,11 +25,13 @@ from payloads import (
     OBEYED,
     PAYLOADS,
     TEMPLATES,
+    UNSEEN,
     dealt,
     elements,
     leave_out_charts,
     same_markdown,
     tags_of,
+    unseen_in,
 )
 
 RECORDS = 300 if TIMES > 1 else 150
@@ -121,6 +123,10 @@ def test_so_has_the_page_without_charts(stored, without_charts, payload, monkeyp
     page = report_page(planted(stored, payload))
     assert elements(page) == without_charts
     assert not OBEYED.search(tags_of(page))
+
+
+def test_signs_that_turn_text_or_have_no_shape_are_visible_in_every_output(stored):
+    assert unseen_in(planted(stored, UNSEEN)) == []
 
 
 def test_every_payload_is_a_label_of_a_chart(stored):

@@ -132,6 +132,8 @@ def test_an_interval_is_reported_by_its_two_ends_or_not_at_all():
     [
         ("age", "age"), ("größe é ☃", "größe é ☃"), ("a\nb\tc", "a\\nb\\tc"), ("\x1b[31mred", "\\x1b[31mred"),
         ("\u202eabc", "\\u202eabc"), ("\udcff", "\\udcff"), ("[red]x[/red]", "[red]x[/red]"),
+        ("a\u2066b\u200ec\u061cd", "a\\u2066b\\u200ec\\u061cd"), ("x\u3164", "x\\u3164"), ("x\ufe0f", "x\\ufe0f"),
+        ("x\U000e0041\U000e0100", "x\\U000e0041\\U000e0100"), ("\u05d0\u0628 漢字", "\u05d0\u0628 漢字"),
     ],
 )  # fmt: skip
 def test_what_a_terminal_would_obey_is_spelled_out(text, safe):

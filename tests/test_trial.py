@@ -21,7 +21,7 @@ from scipy.stats import norm
 import cvpl
 from cvpl.cli.main import run
 from cvpl.config.loading import load
-from cvpl.workflows.command_mechanism import CommandStopped, filled, run_command, split_command
+from cvpl.workflows.command_mechanism import CommandStopped, CommandTimeout, filled, run_command, split_command
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people
 from cvpl.workflows.trial.rounds import draw_seed
@@ -84,6 +84,27 @@ def program(tmp_path, code):
 
 HOLDS = "import fcntl; held = open({file!r}, 'w'); fcntl.flock(held, fcntl.LOCK_EX); time.sleep(60)"
 """A program that locks a file for as long as it runs: the system unlocks it when the process ends, however it ends."""
+
+ESCAPES = """
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 99)
+        os.execve(sys.executable, [sys.executable, "-c", {child!r}], {{}})
+    os._exit(0)
+os.wait()
+"""
+"""Starts a child that has left its parent, its process group, its session, its open files and its environment."""
+ADOPTED = pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to a process of one's choice")
+
+
+def escaping(held):
+    return ESCAPES.format(child=f"import time; {HOLDS.format(file=str(held))}")
+
+
+def appears(file):
+    while not file.exists():
+        time.sleep(0.02)
 
 
 def runs(file):
@@ -398,6 +419,16 @@ def test_a_command_that_hangs_is_killed_with_its_children(table, tmp_path):
     assert held.exists() and not runs(held)
 
 
+@ADOPTED
+@pytest.mark.parametrize(("wait", "ended"), [("60", CommandTimeout), ("0.5", None)], ids=["at a timeout", "at its end"])
+def test_a_command_ends_with_children_that_have_left_its_process_group(tmp_path, wait, ended):
+    held = tmp_path / "held"
+    code = f"import os, sys, time{escaping(held)}time.sleep({wait})"
+    with contextlib.nullcontext() if ended is None else pytest.raises(ended):
+        assert run_command([sys.executable, "-c", code], tmp_path, 2, threading.Event()) == 0
+    assert held.exists() and not runs(held)
+
+
 SOMETIMES = """
 count = len(os.listdir({folder!r}))
 open(os.path.join({folder!r}, str(count)), "w")
@@ -566,6 +597,31 @@ def test_ctrl_c_exits_5_and_ends_the_command(table, tmp_path, jobs):
         _, said = process.communicate(timeout=30)
     assert process.returncode == 5 and said.startswith("Interrupted; no result was written."), said
     assert not runs(held) and not list(tmp_path.glob(".cvpl-*"))
+
+
+@ADOPTED
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_also_ends_children_that_have_left_the_process_group(table, tmp_path, number):
+    """However the trial ends, even if it cannot clean up."""
+    config = tmp_path / "audit.yaml"
+    config.write_text(json.dumps(CONFIG))
+    held = tmp_path / "held"
+    call = ["trial", str(table), "-m", program(tmp_path, f"{escaping(held)}time.sleep(60)"), "-c", str(config)]
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-m", "cvpl", *call, "--out", str(tmp_path / "out")],
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as process:
+        appears(held)
+        process.send_signal(number)
+        assert process.wait(30) == (-number if number == signal.SIGKILL else 5)
+    assert not runs(held)
+
+
+def test_the_exit_code_and_the_signal_of_a_command_are_its_own(tmp_path):
+    assert run_command([sys.executable, "-c", "import sys; sys.exit(7)"], tmp_path, None, threading.Event()) == 7
+    if os.name == "posix":
+        assert run_command(["sh", "-c", "kill -9 $$"], tmp_path, None, threading.Event()) == -9
 
 
 def test_a_command_ends_when_the_trial_stops(tmp_path):

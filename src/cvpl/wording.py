@@ -192,9 +192,30 @@ def places(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Letters and marks that have no shape: Unicode's default-ignorable ones that Python calls printable, and a blank."""
+
+
 def printable(text: str) -> str:
-    """Return `text` with control characters (escape codes, line breaks) escaped, so a terminal shows them."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
+    r"""Return `text` with every sign escaped that would be obeyed or not be seen: `\u202e` for one that turns the text.
+
+    These are control characters (escape codes, line breaks), signs that set the direction of text, and signs without a
+    shape. Two texts that look alike are not made to look different: `а` may be Cyrillic.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(sign) if is_unseen(sign) else sign for sign in text)
+
+
+def is_unseen(sign: str) -> bool:
+    """Whether a sign is no part of a text that a reader sees: it is obeyed, or has no shape."""
+    return not sign.isprintable() or _UNSEEN.match(sign) is not None
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")
 
 
 CODE = "\x02", "\x03"

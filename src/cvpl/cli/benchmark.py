@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.cli.output import check_folder, page, reader_may_leave, say
 from cvpl.cli.values import memory_bytes
 from cvpl.errors import ExitCode
 from cvpl.files import check_outputs
@@ -92,6 +92,6 @@ def command(
 
             show(result, page())
             if out is not None:
-                typer.echo("\nWritten: " + ", ".join(map(str, written)))
+                say("\nWritten: " + ", ".join(map(str, written)))
     if any(row.status != "assessed" for row in result.rows):
         raise typer.Exit(ExitCode.BAD_INPUT)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.cli.output import check_folder, page, reader_may_leave, say
 from cvpl.cli.values import DETAILS, ORIGINAL_HELP, OVERWRITE, memory_bytes
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -123,7 +123,7 @@ def command(
 
         show(result, page(), details=details, most=LINES if path is None else LINES - 3)
         if path is not None:
-            typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
+            say(f"\nWritten: {path}, and the page to share: {page_at}")
 
 
 def _mechanisms(texts: list[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_file
+from cvpl.cli.output import check_file, say
 from cvpl.cli.values import LIMITS, ORIGINAL_HELP, OVERWRITE, given_limits
 from cvpl.files import check_outputs
 
@@ -30,6 +30,6 @@ def command(
     from cvpl.workflows.propose import propose  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     propose(original, protected, limits=given_limits(limits)).write(out, overwrite=overwrite)
-    typer.echo(f"Written: {out}. Its roles and types are guesses: check them, then run")
-    typer.echo("  " + shlex.join(["cvpl", "audit", str(original), str(protected), "--config", str(out)]))
-    typer.echo("and add --control FILE if you have people who are known to be absent from the release.")
+    say(f"Written: {out}. Its roles and types are guesses: check them, then run")
+    say("  " + shlex.join(["cvpl", "audit", str(original), str(protected), "--config", str(out)]))
+    say("and add --control FILE if you have people who are known to be absent from the release.")

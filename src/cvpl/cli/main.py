@@ -32,7 +32,7 @@ from cvpl.cli.stopping import STOPPING
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
 from cvpl.files import Record, recorded_files, remove_abandoned, remove_own
 from cvpl.interruption import is_interruption
-from cvpl.wording import counted
+from cvpl.wording import counted, printable
 
 app = typer.Typer(
     name="cvpl",
@@ -141,6 +141,7 @@ def _run(arguments: list[str]) -> int:
 def _failed(error: Exception) -> int:
     """Tell of an error, and return its exit code."""
     if isinstance(error, _WrongCall):
+        error.message = printable(error.message)
         error.show()
         return ExitCode.USAGE
     if isinstance(error, InputError):

@@ -49,6 +49,11 @@ def tell(text: str) -> None:
         typer.echo(printable(text), err=True)
 
 
+def say(text: str) -> None:
+    """Print lines on standard output, with every sign of a name or a path visible."""
+    typer.echo("\n".join(map(printable, text.split("\n"))))
+
+
 def check_folder(folder: Path, option: str) -> None:
     """Refuse a folder that cannot be written, before any work is done; it and its parents may not exist yet."""
     place = folder

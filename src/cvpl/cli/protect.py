@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave
+from cvpl.cli.output import check_folder, page, reader_may_leave, say
 from cvpl.cli.values import OVERWRITE, READ_FORMATS
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -80,12 +80,12 @@ def command(
         show(written, len(protector.frame), page())
         if left_out:
             names = ", ".join(f"'{name}'" for name in left_out)
-            typer.echo(f"Not in the release, because ignored or not declared: {names}.")
+            say(f"Not in the release, because ignored or not declared: {names}.")
         if protector.frame.id_name == ORIGINAL_ROW:
-            typer.echo(
+            say(
                 f"No column has the role id, so '{ORIGINAL_ROW}' identifies the person of each row. To audit, set\n"
                 f"  truth: {{original: row_number, protected: {ORIGINAL_ROW}}}"
             )
-        typer.echo("The id links rows to people: remove it before you publish a release.")
+        say("The id links rows to people: remove it before you publish a release.")
         call = ["cvpl", "audit", str(table), str(written[0][1]), "--config", str(config)]
-        typer.echo(f"Written to {out}. To audit the first of them:\n  {shlex.join(call)}")
+        say(f"Written to {out}. To audit the first of them:\n  {shlex.join(call)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.dates import DATE, report_date
-from cvpl.cli.output import check_file
+from cvpl.cli.output import check_file, say
 from cvpl.cli.values import OVERWRITE
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -70,4 +70,4 @@ def command(
     file = source.with_name(f"{stem}.{kind}") if out is None else out
     check_file(file, "--out")
     check_outputs([file], [source], overwrite=overwrite)
-    typer.echo(f"Written: {write_report(found, file, date=day, paper=paper.value, one_page=one_page)}")
+    say(f"Written: {write_report(found, file, date=day, paper=paper.value, one_page=one_page)}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder
+from cvpl.cli.output import check_folder, say
 from cvpl.cli.values import OVERWRITE
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -43,4 +43,4 @@ def command(
             progress=lambda done, all_: bar(f"cells, {done} of {all_}", done / all_),
             on_damaged=bar.note,
         )
-    typer.echo("Written: " + ", ".join(str(path) for path in written))
+    say("Written: " + ", ".join(str(path) for path in written))

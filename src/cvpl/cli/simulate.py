@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_file
+from cvpl.cli.output import check_file, say
 from cvpl.cli.values import OVERWRITE
 from cvpl.files import check_outputs, write_whole
 from cvpl.workflows.simulate import CONFIG, simulate
@@ -50,5 +50,5 @@ def command(
     )
     people.write(out)
     write_whole(config, CONFIG)
-    typer.echo(f"Written: {out}, {records:,} people, and {config}. To protect them:")
-    typer.echo(f"  cvpl protect {out} --config {config} --method k-anonymity --strength 10")
+    say(f"Written: {out}, {records:,} people, and {config}. To protect them:")
+    say(f"  cvpl protect {out} --config {config} --method k-anonymity --strength 10")

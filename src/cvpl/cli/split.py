@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, reader_may_leave
+from cvpl.cli.output import check_folder, reader_may_leave, say
 from cvpl.cli.values import LIMITS, OVERWRITE, SPLIT_FORMATS, given_limits
 from cvpl.wording import counted
 
@@ -52,20 +52,20 @@ def command(
     )
     with reader_may_leave():
         who = "every row is one person" if by is None else f"rows with equal '{by}' stay together"
-        typer.echo(f"Drawn at random with seed {done.seed}; {who}.")
+        say(f"Drawn at random with seed {done.seed}; {who}.")
         parts = (
             (done.release, done.people_release, done.rows_release, "to be protected"),
             (done.control, done.people_control, done.rows_control, "the control"),
         )
         for file, count, rows, use in parts:
-            typer.echo(f"  {file}: {counted(count, 'person', 'people')} in {counted(rows, 'row')}, {use}")
+            say(f"  {file}: {counted(count, 'person', 'people')} in {counted(rows, 'row')}, {use}")
         points = 100 * 1.96 * 0.5 / math.sqrt(done.people_control)
         drawn = counted(done.people_control, "person", "people")
-        typer.echo(f"With {drawn} a control rate is known to within about {points:.1f} points.")
+        say(f"With {drawn} a control rate is known to within about {points:.1f} points.")
         if by is None:
-            typer.echo("If people have several rows, pass their column with --by: nobody may be in both files.")
-        typer.echo("Now protect ONLY the first file; the process that makes the release must not see the second:")
+            say("If people have several rows, pass their column with --by: nobody may be in both files.")
+        say("Now protect ONLY the first file; the process that makes the release must not see the second:")
         protect = ["cvpl", "protect", str(done.release), "--config", "audit.yaml", "--method", "k-anonymity"]
-        typer.echo("  " + shlex.join(protect))
+        say("  " + shlex.join(protect))
         call = ["cvpl", "audit", str(done.release), "RELEASED", "--config", "audit.yaml"]
-        typer.echo("  " + shlex.join([*call, "--control", str(done.control)]))
+        say("  " + shlex.join([*call, "--control", str(done.control)]))

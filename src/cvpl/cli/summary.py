@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from cvpl.cli.output import page, reader_may_leave
+from cvpl.cli.output import page, reader_may_leave, say
 
 if TYPE_CHECKING:
     from cvpl.result import AuditResult
@@ -38,4 +38,4 @@ def show_within(result: AuditResult, told: list[str], *, details: bool, used: in
     console.print()
     show(result, console, details=details, most=LINES - used - after - 1)
     for text in told:
-        typer.echo(text)
+        say(text)

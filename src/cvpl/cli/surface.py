@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, page, reader_may_leave, tell
+from cvpl.cli.output import check_folder, page, reader_may_leave, say, tell
 from cvpl.cli.values import DETAILS, ORIGINAL_HELP, OVERWRITE, finite_rate, memory_bytes
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -133,6 +133,6 @@ def command(
 
         show(result, page(), details=details, most=LINES if path is None else LINES - 3)
         if path is not None:
-            typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
+            say(f"\nWritten: {path}, and the page to share: {page_at}")
         if out is not None and result.failed and (out / FAILED).is_dir():
             tell(f"What failed commands printed is in {out / FAILED}. It may contain cells of the table.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cvpl.cli.audit import CONFIG
-from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
+from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, say, tell
 from cvpl.cli.summary import show_assumptions
 from cvpl.cli.values import ORIGINAL_HELP, OVERWRITE, memory_bytes
 from cvpl.errors import UsageError
@@ -184,8 +184,8 @@ def command(
 
         show(result, page())
         if out is not None:
-            typer.echo(f"\nWritten: {path}, and the page to share: {page_at}")
+            say(f"\nWritten: {path}, and the page to share: {page_at}")
             if guessed:
-                typer.echo(f"Check the guesses in {out / CONFIG}, and run the trial again with it as --config.")
+                say(f"Check the guesses in {out / CONFIG}, and run the trial again with it as --config.")
         if per_person is not None:
             tell(f"{per_person} tells of single people: only you can read it. Delete it when you are done.")

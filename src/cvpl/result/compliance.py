@@ -19,6 +19,7 @@ Promise = Literal[
     "t_closeness",
     "none",
 ]
+Answer = Literal["top1_hit_rate", "singled_out_rate", "membership_precision", "risk", "inference_accuracy"]
 
 
 class ComplianceRow(Section):
@@ -33,7 +34,7 @@ class ComplianceRow(Section):
     column: str | None = None
     value: Number | None
     promised: Number | None = None
-    figure: str | None = None
+    figure: Answer | None = None
     estimate: Number | None = None
     low: Number | None = None
     high: Number | None = None

@@ -15,6 +15,7 @@ from cvpl.files import write_whole
 from cvpl.result.data_frame import data_frame
 from cvpl.result.earlier import with_interval_fields
 from cvpl.result.section import Section
+from cvpl.wording import is_unseen
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,6 +35,13 @@ def refused_as_invalid() -> Iterator[None]:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError):
         raise ValueError("the result of an earlier version is not complete") from None
+
+
+def visible_json(text: str) -> str:
+    """JSON with every sign escaped that would be obeyed or not be seen, as a terminal or an editor shows the file."""
+    if text.isascii():
+        return text
+    return "".join(json.dumps(sign)[1:-1] if sign != "\n" and is_unseen(sign) else sign for sign in text)
 
 
 class Document(Section):
@@ -80,8 +88,9 @@ class Document(Section):
         return list(import_module("cvpl.charts.of_result").chart_names(self))
 
     def to_json(self) -> str:
-        """The result as JSON; equal results give equal bytes."""
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False) + "\n"
+        """The result as JSON; equal results give equal bytes. Signs that a reader would not see are escaped."""
+        text = json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, ensure_ascii=False)
+        return visible_json(text) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:

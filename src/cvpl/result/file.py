@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from cvpl.errors import InputError, Problem
 from cvpl.input_file import read_bounded
 from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult, TrialResult
+from cvpl.wording import printable
 
 AnyResult = AuditResult | ComparisonResult | SurfaceResult | BenchmarkResult | TrialResult
 
 MOST_MEGABYTES = 100
 """The largest result that is read; it holds figures, never records."""
+
+_LONGEST_PLACE = 100
 
 
 def read_result(path: Path) -> AuditResult:
@@ -23,9 +28,10 @@ def read_result(path: Path) -> AuditResult:
     content = read_bounded(file, str(file), "result", MOST_MEGABYTES, cure)
     try:
         return AuditResult.from_json(content)
-    except ValidationError:
+    except ValidationError as error:
         cure = "Name a result.json that `cvpl audit --out` wrote with this version or an earlier one."
-        raise InputError([Problem(str(file), "this is not the result of an audit", cure)]) from None
+        what = f"this is not the result of an audit{_first_fault(error, content)}"
+        raise InputError([Problem(str(file), what, cure)]) from None
 
 
 KINDS: dict[str, type[AnyResult]] = {
@@ -45,13 +51,39 @@ def read_any(path: Path) -> tuple[AnyResult, Path]:
         file = next((path / name for name in KINDS if (path / name).is_file()), path / "result.json")
     cure = f"Name a file that cvpl wrote ({', '.join(KINDS)}), or its folder."
     content = read_bounded(file, str(file), "result", MOST_MEGABYTES, cure)
+    why = ""
     for kind in KINDS.values():
         try:
             return kind.from_json(content), file
-        except ValidationError:
-            continue
+        except ValidationError as error:
+            why = why or _first_fault(error, content)
     cure = f"Name a file that cvpl wrote ({', '.join(KINDS)}) with this version or an earlier one."
-    raise InputError([Problem(str(file), "this is not a result", cure)])
+    raise InputError([Problem(str(file), f"this is not a result{why}", cure)])
+
+
+def _first_fault(error: ValidationError, content: bytes) -> str:
+    """Where a file of the kind that it says it is departs from it first, for a message; empty for any other file."""
+    faults = error.errors(include_url=False, include_context=True, include_input=False)
+    if any(fault["loc"] == ("schema",) for fault in faults) or not _has_schema(content):
+        return ""
+    place = ".".join(str(part) for part in faults[0]["loc"])
+    shown = printable(place if len(place) <= _LONGEST_PLACE else f"{place[:_LONGEST_PLACE]}...")
+    return f": {f'`{shown}` ' if shown else 'it '}{_wrong(faults[0])}"
+
+
+def _has_schema(content: bytes) -> bool:
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and isinstance(found.get("schema"), str)
+
+
+def _wrong(fault: ErrorDetails) -> str:
+    """What is wrong at a place, without what was found there."""
+    if fault["type"] == "literal_error":
+        return f"has a name that this version does not know; allowed is {fault['ctx']['expected']}"
+    return "is missing" if fault["type"] == "missing" else "has a value that no result has there"
 
 
 def read_results(before: Path, after: Path) -> tuple[AuditResult, AuditResult]:

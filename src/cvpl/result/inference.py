@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cvpl.result.marks import Number, Share, Stated, Whole
 from cvpl.result.section import Section
+
+AttackerName = Literal[
+    "best_candidate",
+    "nearest_record",
+    "vote",
+    "compatible_class",
+    "boosted_trees",
+    "forest",
+    "model_and_link",
+]
+ScoreName = Literal["accuracy", "rarity_weighted"]
+BaselineName = Literal["commonest_value", "control_model"]
 
 _Fewest = Annotated[float, Share("fewest")]
 _OfPeople = Annotated[float, Share("people", ends="")]
@@ -31,9 +43,9 @@ class InferenceRow(Section):
     the sum of the weights over the largest weight.
     """
 
-    attacker: str
+    attacker: AttackerName
     columns: Whole
-    score: str
+    score: ScoreName
     people: Whole
     fewest: Whole
     originals: _OfPeople
@@ -52,8 +64,8 @@ class InferenceBaseline(Section):
     `control_model`, gradient-boosted trees that are trained on controls alone and cross-fitted on them.
     """
 
-    baseline: str
-    score: str
+    baseline: BaselineName
+    score: ScoreName
     people: Whole
     fewest: Whole
     originals: Annotated[float, Share("people")]
@@ -70,7 +82,7 @@ class SecretInference(Section):
     """
 
     column: str
-    kind: str
+    kind: Literal["category", "number", "time"]
     known: list[str]
     tolerance: Number | None = None
     relative_tolerance: Number | None = None
@@ -102,8 +114,8 @@ class InferenceRate(Section):
     low: _AttributableLow | None
     high: _AttributableHigh | None
     column: str
-    attacker: str
-    score: str
+    attacker: AttackerName
+    score: ScoreName
     fewest: Whole
     among: Whole | None = None
 
@@ -137,6 +149,15 @@ class Inference(Section):
     asked_originals: Whole
     asked_controls: Whole | None = None
     trained_on: Whole | None = None
-    not_run: list[str] = Field(default_factory=list)
+    not_run: list[AttackerName] = Field(default_factory=list)
     left_out: list[str] = Field(default_factory=list)
     confidence: Annotated[float, Stated()]
+
+    @model_validator(mode="after")
+    def _rate_is_of_an_attacker(self) -> Self:
+        """Refuse a rate whose column, attacker and score are in no row."""
+        if self.rate is not None:
+            rows = {(one.column, row.attacker, row.score) for one in self.secrets for row in one.attackers}
+            if (self.rate.column, self.rate.attacker, self.rate.score) not in rows:
+                raise ValueError("the inference rate is that of no attacker on a secret")
+        return self

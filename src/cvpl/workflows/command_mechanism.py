@@ -11,15 +11,19 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
+from cvpl.workflows import command_keeper
 
 INPUT, OUTPUT, SEED, STRENGTH = "{input}", "{output}", "{seed}", "{strength}"
 """What a command has in place of the table, of the release to write, of a number to seed its randomness, and of a
@@ -29,6 +33,7 @@ _SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"})
 """Words that only a shell understands."""
 _POLL = 0.05
 """Seconds between two looks at a running command."""
+_Wait = Callable[["subprocess.Popen[bytes]"], None]
 
 
 class CommandStopped(Exception):  # noqa: N818 - the caller ends, which is no error of the command
@@ -127,42 +132,67 @@ def filled(words: Sequence[str], table: Path, release: Path, seed: int, strength
 def run_command(words: Sequence[str], folder: Path, timeout: float | None, stop: threading.Event) -> int:
     """Run a command, and return its exit code; its output is in two files in `folder`.
 
-    It runs in a process group of its own, which is killed when the command ends, takes longer than `timeout` seconds,
-    or `stop` is set. Raises CommandTimeout, CommandStopped, or OSError if it cannot be started.
+    It and all that it starts are killed when the command ends, takes longer than `timeout` seconds, `stop` is set, or
+    this process ends in whatever way. Raises CommandTimeout, CommandStopped, or OSError if it cannot be started.
     """
+    run = _run_kept if os.name == "posix" and sys.executable else _run_alone
     with (folder / STDOUT).open("wb") as out, (folder / STDERR).open("wb") as err:
-        process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
-            list(words), stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
-        )
-        began = time.monotonic()
+        return run(words, out, err, partial(_wait, timeout=timeout, stop=stop))
+
+
+def _run_kept(words: Sequence[str], out: IO[bytes], err: IO[bytes], wait: _Wait) -> int:
+    """Run a command below a keeper, which ends when its standard input is closed, and everything below it first."""
+    told, tell = os.pipe()
+    call = [sys.executable, "-I", "-S", command_keeper.__file__, str(tell), *words]
+    with os.fdopen(told, "rb") as status:
         try:
-            while not _ended(process):
-                if stop.is_set():
-                    raise CommandStopped
-                if timeout is not None and time.monotonic() - began > timeout:
-                    raise CommandTimeout
-                stop.wait(_POLL)
+            process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
+                call, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True, pass_fds=(tell,)
+            )
         finally:
-            _end(process)
+            os.close(tell)
+        try:
+            wait(process)
+        finally:
+            _end_keeper(process)
+        kind, _, number = status.read().decode().partition(" ")
+    if kind == "errno":
+        raise OSError(int(number), os.strerror(int(number)))
+    return int(number) if kind == "code" else process.returncode or -signal.SIGKILL
+
+
+def _end_keeper(process: subprocess.Popen[bytes]) -> None:
+    """Have a keeper end everything below it; one that does not end is killed itself."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(command_keeper.PATIENCE + 1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _run_alone(words: Sequence[str], out: IO[bytes], err: IO[bytes], wait: _Wait) -> int:
+    """Run a command where there is no keeper, as on Windows: the command alone is killed."""
+    process = subprocess.Popen(list(words), stdin=subprocess.DEVNULL, stdout=out, stderr=err)  # noqa: S603 - as above
+    try:
+        wait(process)
+    finally:
+        process.kill()
+        process.wait()
     return process.returncode
 
 
-def _ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the command has ended. It is not reaped yet, so its number is still that of its process group."""
-    if not hasattr(os, "waitid"):
-        return process.poll() is not None
-    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is still running of the command and of all that it started, and reap it."""
-    if hasattr(os, "killpg"):
-        # The group may outlive its first process: a command may leave others in the background.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
+def _wait(process: subprocess.Popen[bytes], *, timeout: float | None, stop: threading.Event) -> None:
+    """Wait for the end of a process. Raises CommandTimeout or CommandStopped if it is to end before."""
+    began = time.monotonic()
+    while process.poll() is None:
+        if stop.is_set():
+            raise CommandStopped
+        if timeout is not None and time.monotonic() - began > timeout:
+            raise CommandTimeout
+        stop.wait(_POLL)
 
 
 def keep_output(folder: Path, into: Path | None) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.inference.figures import BaselineRow, Inference, InferenceRow, SecretFigures, refused, strongest
 from cvpl.evaluation.inference.scores import NOTHING_LEFT
 from cvpl.evaluation.inference.secret import DAY
+from cvpl.result.inference import AttackerName, BaselineName
 from cvpl.wording import percent
 
 NO_CONTROL = "there is no control"
@@ -40,7 +42,7 @@ def inference(found: Inference | None) -> out.Inference | None:
         asked_originals=max(one.people for one in found.secrets),
         asked_controls=max(controls) if controls else None,
         trained_on=found.trained,
-        not_run=list(found.not_run),
+        not_run=[cast("AttackerName", name) for name in found.not_run],
         left_out=list(found.left_out),
         confidence=found.confidence,
     )
@@ -89,7 +91,7 @@ def inference_rate(found: Inference) -> out.InferenceRate | None:
         low=low,
         high=max(known) if len(known) == len(highs) else None,
         column=name,
-        attacker=row.attacker,
+        attacker=cast("AttackerName", row.attacker),
         score=row.score,
         fewest=min(item.fewest for item in rows),
         among=len(rows),
@@ -120,7 +122,7 @@ def _row(row: InferenceRow) -> out.InferenceRow:
     low, high = row.interval or (None, None)
     attributable_low, attributable_high = row.attributable_interval or (None, None)
     return out.InferenceRow(
-        attacker=row.attacker,
+        attacker=cast("AttackerName", row.attacker),
         columns=row.columns,
         score=row.score,
         people=row.people,
@@ -137,7 +139,7 @@ def _row(row: InferenceRow) -> out.InferenceRow:
 
 def _baseline(row: BaselineRow) -> out.InferenceBaseline:
     return out.InferenceBaseline(
-        baseline=row.baseline,
+        baseline=cast("BaselineName", row.baseline),
         score=row.score,
         people=row.people,
         fewest=row.fewest,

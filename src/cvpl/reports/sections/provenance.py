@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import yaml
 
 from cvpl.config.family import FAMILY
 from cvpl.reports.sections.section import PAGE, WRITTEN, Column, Output, Remark, Section, Table
 from cvpl.result import AuditResult, Input
-from cvpl.wording import UNKNOWN, named, printable, rounding_in_words
+from cvpl.wording import UNKNOWN, is_unseen, named, printable, rounding_in_words
 
 REPRODUCE = "How to reproduce it"
 SAME = "The same inputs, configuration and seed give the same figures"
@@ -46,8 +47,16 @@ def repeat_section(result: AuditResult) -> Section:
 
 def configuration_section(config: Mapping[str, object]) -> Section:
     """The configuration as YAML, folded on a page."""
-    written = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
-    return Section("configuration", "The configuration (audit.yaml)", level=3, code=str(written), folded=PAGE)
+    return Section("configuration", "The configuration (audit.yaml)", level=3, code=_yaml(config), folded=PAGE)
+
+
+def _yaml(config: Mapping[str, Any]) -> str:
+    """The configuration as YAML; with a sign that a reader would not see, all beyond ASCII is escaped as YAML does."""
+    style: dict[str, Any] = {"sort_keys": False, "width": 100, "default_flow_style": None}
+    written = str(yaml.safe_dump(dict(config), allow_unicode=True, **style))
+    if any(is_unseen(sign) for sign in written if sign != "\n"):
+        return str(yaml.safe_dump(dict(config), allow_unicode=False, **style))
+    return written
 
 
 def versions(found: Mapping[str, str]) -> str:

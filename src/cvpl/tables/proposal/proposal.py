@@ -35,7 +35,7 @@ from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.reading import ColumnReader
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.source import Source, display_name
-from cvpl.wording import percent, sentence
+from cvpl.wording import is_unseen, percent, sentence
 
 if TYPE_CHECKING:
     import duckdb
@@ -310,7 +310,7 @@ def _truth_lines(truth: ProposedTruth, same_order: str | None) -> list[str]:
 def _comment(text: str, indent: str = "") -> list[str]:
     """Return the text as comment lines, without line ends."""
     lines = [""]
-    for word in "".join(letter if letter.isprintable() else "?" for letter in text).split(" "):
+    for word in "".join("?" if is_unseen(letter) else letter for letter in text).split(" "):
         if lines[-1] and len(indent) + len(lines[-1]) + len(word) > _WIDTH:
             lines.append("")
         lines[-1] += f" {word}" if lines[-1] else word
@@ -320,14 +320,16 @@ def _comment(text: str, indent: str = "") -> list[str]:
 def _key(name: str) -> str:
     """Return a column name as a YAML key, on one line."""
     plain = _flow(name)
-    if "\n" not in plain and plain.isprintable():
+    if "\n" not in plain and not any(map(is_unseen, plain)):
         return plain
     return yaml.safe_dump(name, default_style='"', width=10**6).strip()
 
 
-def _flow(value: Any) -> str:
-    return (
-        yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
+def _flow(value: Any, *, allow_unicode: bool = True) -> str:
+    """A value as YAML on one line, beyond ASCII escaped if there is a sign in it that a reader would not see."""
+    written = (
+        yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=allow_unicode, width=10**6)
         .strip()
         .removesuffix("\n...")
     )
+    return _flow(value, allow_unicode=False) if allow_unicode and any(map(is_unseen, written)) else written
