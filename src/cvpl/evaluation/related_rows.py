@@ -99,7 +99,7 @@ def related_rows(original: Table, control: Table, rng: np.random.Generator) -> R
     spread = np.where(drawn.std(axis=1) > 1e-9 * rows, drawn.std(axis=1), np.inf)
 
     def standardized(labels: Labels01) -> Floats:
-        return (own(labels) - expected[:, None]) / spread[:, None]
+        return np.asarray((own(labels) - expected[:, None]) / spread[:, None])
 
     seen = standardized(truth)[:, 0]
     beyond = own(truth)[:, 0] - expected
