@@ -45,13 +45,15 @@ def test_a_quarter_of_the_originals_is_planted(bench):
     draw = bench.Draw(0, planted=True)
     original, released, _ = bench.tables_of(draw)
     null = bench.Draw(0, planted=False)
-    names = ["sex", "education", "occupation", "region", "income_class", "origin", "age"]
+    names = ["sex", "education", "occupation", "region", "income_class", "origin"]
 
     def found(tables):
         return original[names].apply(tuple, axis=1).isin(set(tables[names].apply(tuple, axis=1))).sum()
 
     assert len(released) == 300
-    assert found(released) > 10 > found(bench.tables_of(null)[1])
+    # Six labels stay together with 0.9^6 = 0.53, so about 40 of the 75 planted rows are found.
+    assert found(released) > 25
+    assert found(bench.tables_of(null)[1]) < 10
 
 
 def test_households_of_others_raise_no_alarm_declared_or_not(bench):
@@ -69,7 +71,8 @@ def test_declared_households_with_planted_people_are_still_linkable(bench):
 
 def test_single_people_are_not_taken_for_households(bench):
     line = bench.run(bench.Draw(3, planted=True))
-    assert line["single"] and not line["closing"] and line["verdict"] == "linkable"
+    assert line["single"] and line["verdict"] == "linkable"
+    assert set(line["closing"]) <= {"near_copies", "exact_copies"}
 
 
 def test_the_summary_counts_alarms_and_reasons(bench, tmp_path, capsys):

@@ -55,8 +55,9 @@ def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tup
     second = np.zeros((STABILITY_GROUPS, space.width, space.width))
     for name in attack.attacker.projection_operator.fitted_on:
         table = attack.original if name == "original" else attack.protected
-        everybody = np.arange(table.rows, dtype=np.int64)
-        draw, among = (attack.draw, attack.people) if name == "original" else (EACH_ROW, everybody)
+        draw, among = EACH_ROW, np.arange(table.rows, dtype=np.int64)
+        if name == "original":
+            draw, among = attack.draw, attack.people
         rows, part = draw.dealt("original", among, STABILITY_RECORDS, STABILITY_GROUPS, rng)
         vectors = space.of(table.take(rows))
         for group in range(STABILITY_GROUPS):

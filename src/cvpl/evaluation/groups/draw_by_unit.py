@@ -50,7 +50,8 @@ class DrawByUnit(PeopleDraw):
         """Whole units up to so many rows, in ascending order."""
         if len(rows) <= most:
             return np.arange(len(rows), dtype=np.int64)
-        return np.sort(self.order(table, rows, rng)[:most])
+        found: Ints = np.sort(self.order(table, rows, rng)[:most])
+        return found
 
     def resample(self, table: Drawn, rows: Ints, rng: np.random.Generator) -> Ints:
         """The rows of units that are drawn with replacement: as many units, and about as many rows."""
@@ -59,7 +60,8 @@ class DrawByUnit(PeopleDraw):
         places, starts = np.argsort(unit, kind="stable"), np.cumsum(sizes) - sizes
         drawn = rng.integers(len(sizes), size=len(sizes))
         within = np.arange(sizes[drawn].sum()) - np.repeat(np.cumsum(sizes[drawn]) - sizes[drawn], sizes[drawn])
-        return np.asarray(places[np.repeat(starts[drawn], sizes[drawn]) + within], dtype=np.int64)
+        found: Ints = places[np.repeat(starts[drawn], sizes[drawn]) + within].astype(np.int64)
+        return found
 
     def dealt(self, table: Drawn, rows: Ints, most: int, parts: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Whole units in random order, each dealt to one part."""
