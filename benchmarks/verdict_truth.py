@@ -142,7 +142,7 @@ def attack_as_audited(
 def with_control(done: Attack, control: Table) -> Attack:
     """The same attack, fitted on the same tables and with the same reference, that asks other people as controls."""
     held = done.attacker.view(control)
-    seen = held if done.granularity is None else done.granularity.apply(held)
+    seen = held if done.form is None else done.form.apply(held)
     tables = [table for table in (done.original, done.protected, seen, done.reference) if table is not None]
     space = done.representation.space
     blocks = assign_blocks(done.attacker.blocking, tables, space, done.seed)

@@ -664,6 +664,7 @@ def ours():
 @needs_data
 def test_every_shared_release_has_a_row(ours):
     there = {item.relative_to(SHARED).as_posix() for item in [*SHARED.glob("*/*.csv"), *SHARED.glob("*/*.csv.gz")]}
+    there = {name for name in there if not name.startswith("multi_table/")}  # releases of two tables have no manifest
     described = {entry.made.file for item in ours for entry in item.entries}
     assert described == there - SIDE_FILES - ORIGINALS
     assert [len(item.entries) for item in ours] == [1, 10, 15, 4]

@@ -273,7 +273,9 @@ def test_the_family_compares_cells_only_if_there_are_some():
     for release, wanted in ((released, True), (own, False)):
         found = cvpl.audit(own, release, config)
         names = [row.name for row in found.attackers]
-        assert names[-2:] == (["contained", "contained_margin"] if wanted else ["rarity", "rarity_margin"])
+        assert {"contained", "contained_margin"} & set(names) == (
+            {"contained", "contained_margin"} if wanted else set()
+        )
         assert not any("contained" in warning.message for warning in found.warnings)
 
 
@@ -328,5 +330,5 @@ def test_people_are_found_in_a_mondrian_release():
 def test_members_that_compare_cells_are_refused_alone_where_every_cell_is_one_value():
     people = pd.DataFrame({"age": np.arange(60), "colour": ["red", "blue"] * 30})
     config = {"columns": {"age": AGE, "colour": LABEL}, "attacker": "default"}
-    with pytest.raises(cvpl.InputError, match="every cell is one value"):
+    with pytest.raises(cvpl.InputError, match="what these tables do not have"):
         cvpl.audit(people, people, config, attackers=["contained"])

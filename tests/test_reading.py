@@ -1178,7 +1178,14 @@ def _texts(tmp_path, released, **more):
     return read(original, protected, [spec("x"), spec("t", **more)]).pair
 
 
-def test_free_text_that_no_attacker_can_use_is_left_out_and_named(tmp_path):
+def test_free_text_is_compared_by_its_words(tmp_path):
+    pair = _texts(tmp_path, lambda row: f"other words {row}")
+    assert list(pair.original.columns) == list(pair.protected.columns) == ["x", "t"]
+    assert not [notice for notice in pair.notices if "left out" in notice]
+
+
+def test_more_texts_than_can_be_compared_are_left_out_and_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(left_out, "MANY_TEXTS", 500)
     pair = _texts(tmp_path, lambda row: f"other words {row}")
     assert list(pair.original.columns) == list(pair.protected.columns) == ["x"]
     (notice,) = [notice for notice in pair.notices if "left out" in notice]

@@ -76,7 +76,7 @@ def test_the_strongest_search_the_whole_release(found):
     assert screening.FINALISTS <= len(names) <= screening.FINALISTS + 1
     assert found.risk.attacker in names
     assert set(names).isdisjoint(found.picked.screened)
-    assert found.picked.among == len(names) + len(found.picked.screened) == 17
+    assert found.picked.among == len(names) + len(found.picked.screened) == 22
     assert found.picked.confidence == pytest.approx(1 - 0.05 / found.picked.among)
     assert found.best_candidate.among == found.picked.among
     for form in (found.to_html(), found.to_markdown()):

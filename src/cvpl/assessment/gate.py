@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.verdict import BLIND, missing
+from cvpl.assessment.verdict import ALIKE, BLIND, UNSEEN, missing
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.contradictions import (
     TOP1_ABOVE_ATTRIBUTABLE,
@@ -59,9 +59,9 @@ def gate(
     `findings` that closes the gate closes it for every policy. Figures are compared as they are published, rounded up.
     `tables` has the figures that no attacker gives.
     """
-    closing = closing_reasons(findings)
     outcomes = []
     for one in _policies(policy, fail_above):
+        closing = closing_reasons(findings, one.figure)
         exact, attacker, unknown = (
             _table_value(tables or TableFigures(), one)
             if one.figure in _OF_TABLES
@@ -79,12 +79,16 @@ def gate(
     return sorted(outcomes, key=lambda outcome: outcome.met)
 
 
-def closing_reasons(findings: Sequence[out.Finding]) -> list[str]:
-    """The reasons of findings that close the gate; those on what attackers cannot see come after the attack."""
+def closing_reasons(findings: Sequence[out.Finding], figure: Figure = "risk") -> list[str]:
+    """The reasons of findings that close the gate; those on what attackers cannot see come after the attack.
+
+    That linkage attackers do not find people says nothing of a figure that is not theirs.
+    """
+    of_others = (ALIKE, UNSEEN) if figure in _OF_TABLES else ()
     return [
         finding.message if finding.check in BLIND else f"before the attack: {finding.message}"
         for finding in findings
-        if finding.closes_gate
+        if finding.closes_gate and finding.check not in of_others
     ]
 
 

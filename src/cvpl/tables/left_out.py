@@ -15,7 +15,7 @@ from cvpl.wording import did_you_mean, nearest
 
 _FEW = 3
 """Up to this many columns have a problem of their own."""
-_MANY_TEXTS = 200_000
+MANY_TEXTS = 200_000
 """A column with fewer labels is compared, whatever they are: texts by their words."""
 _OWN_TEXT = 0.9
 """The least share of labels among the cells of a column that holds free text."""
@@ -126,7 +126,7 @@ def _is_free_text(spec: ColumnSpec, read: Sequence[Fetch]) -> bool:
         column = fetch()
         counts = column.counts()
         texts = int(np.count_nonzero(counts))
-        if texts < _MANY_TEXTS or texts < _OWN_TEXT * int(counts.sum()):
+        if texts < MANY_TEXTS or texts < _OWN_TEXT * int(counts.sum()):
             return False
         used.append((column.label_texts(), counts > 0))
     (labels, ours), (_, theirs) = used

@@ -120,7 +120,7 @@ def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[P
         agrees.append(agree)
         knows.append(known)
         counts.append(count)
-        records.append(rows[place // max(1, candidates)])
+        records.append(rows[first_rows // max(1, candidates)])
     joined = Patterns(np.vstack(agrees), np.vstack(knows), np.concatenate(counts).astype(np.int64))
     return joined, np.concatenate(records).astype(np.int64)
 
