@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from cvpl.assessment.preflight.copies import _message, beyond_error
 from cvpl.config.loading import load
 from cvpl.workflows.reading import read_plan, read_tables
 from examples import TIMES, examples
+from shared_data import SHARED, needs_data
 
 NUMBERS = [f"x{at}" for at in range(6)]
 CONFIG = {
@@ -534,3 +537,22 @@ def test_a_column_with_few_released_values_is_not_named():
     for rows, named in ((19, False), (20, True)):
         some = released.assign(c1=released["c1"].where(np.arange(400) < rows))
         assert ("unmatched_columns" in findings(original, some, CATEGORIES)) == named
+
+
+@needs_data
+def test_five_columns_that_arx_generalized_are_named_without_a_configuration():
+    """The groups of ARX's hierarchies share no text with the labels of Adult."""
+    columns = ["workclass", "education", "marital-status", "occupation", "native-country"]
+    original = pd.read_csv(SHARED / "adult" / "adult.csv", skipinitialspace=True, dtype=str, nrows=1_000)
+    original = original.drop(columns="fnlwgt")
+    released = original.copy()
+    for name in columns:
+        file = SHARED / "adult" / "hierarchies" / f"adult_hierarchy_{name}.csv"
+        with file.open(encoding="utf-8", newline="") as lines:
+            groups = {line[0].strip(): line[1] for line in csv.reader(lines, delimiter=";")}
+        released[name] = original[name].map(groups).fillna("*")
+    found = cvpl.propose(original, shuffled(released), compare_sensitive=True)
+    assert [item.column for item in found.assumptions.columns if item.unread] == columns
+    resolved, inputs = read_plan(original, shuffled(released), found, None, None)
+    named = {finding.check: finding for finding in preflight(resolved, inputs, None)}["unmatched_columns"]
+    assert named.count == 5 and all(f"'{name}'" in named.message for name in columns)

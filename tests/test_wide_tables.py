@@ -70,3 +70,24 @@ def test_compiled_sums_by_category_have_the_bits_of_array_operations(monkeypatch
     for plain, fast in zip(*found, strict=True):
         assert len(plain) == len(fast)
         assert all(np.array_equal(one, other) for one, other in zip(plain, fast, strict=True))
+
+
+def test_a_column_less_is_scored_from_the_tile_of_all_columns(monkeypatch):
+    """Within the tolerance of a tile; the pairs that count are scored by the formula, with the same bits."""
+    monkeypatch.setattr(agreement, "COMPILED_CELLS", 1)
+    rng = np.random.default_rng(2)
+    values = [3, 5, 4, 5]
+    start = np.concatenate([[0], np.cumsum(values)]).astype(np.int64)
+    first = np.concatenate([np.arange(many) for many in values]).astype(np.int32)
+    worth = AgreementWeights(start, first, first, rng.normal(size=17), -rng.random(4))
+    codes = [_codes(rng, 40, values) for _ in range(2)]
+    scorer = AgreementScorer(*codes, worth, names=("a", "b", "c", "b"))
+    whole = slice(0, 40)
+    for name in ("a", "b", "c"):
+        rest, kept = scorer.without(name), scorer.without(name, keep_tiles=True)
+        kept = kept.sorted(np.arange(40), np.arange(40))
+        assert np.abs(rest.tile(whole, whole) - kept.tile(whole, whole)).max() < scorer.tolerance
+        assert not np.array_equal(scorer.tile(whole, whole), kept.tile(whole, whole))
+        rows = rng.integers(0, 40, 50), rng.integers(0, 40, 50)
+        assert np.array_equal(rest.pairs(*rows), kept.pairs(*rows))
+    assert len(scorer.tiles) == 1

@@ -8,6 +8,7 @@ all workers. Attackers share work as the attack itself does (`shared_work`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -17,11 +18,13 @@ import numpy as np
 
 from cvpl.assessment.diagnostics.self_linkage import SCREENED
 from cvpl.assessment.speed import REFERENCE, Speed
+from cvpl.attack import tolerances
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.operators.alignment import detect
+from cvpl.operators.similarity.agreement import COMPILED_CELLS
 from cvpl.operators.similarity.match_agreement import asked_originals
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
@@ -41,6 +44,8 @@ _VECTOR_CELL = 0.1e-6
 """A cell made into features."""
 _MOMENT = 4e-9
 """A record in the covariance of two columns."""
+_LABEL_PAIR = 50e-6
+"""Two columns of categories in the covariance of a table, however few records it has."""
 _EIGEN = 0.6e-9
 """The principal components of the covariance of n features, over n cubed; nearly all of it are products."""
 _COVARIANCE = 0.75e-6
@@ -55,8 +60,8 @@ _PAIR_FEATURE = 0.06e-9
 """... and each of the products that it takes."""
 _TREE_QUERY = 0.3e-6
 """A dimension of a record in a tree, built or searched."""
-_AGREEMENT = 8e-9
-"""A column of a pair, compared by its values."""
+_AGREEMENT, _AGREEMENT_COMPILED = 8e-9, 3e-9
+"""A column of a pair, compared by its values in array operations and by compiled loops."""
 _INDEX_CELL = 0.1e-6
 """A cell put into the index on rare values, ..."""
 _INDEX_QUERY = 0.2e-6
@@ -184,6 +189,7 @@ class AttackCosts:
         self._compared: dict[Hashable, Compared] = {}
         self._spaces: dict[Hashable, _Space] = {}
         self._sampled = tuple(_sampled(table) for table in (pair.original, pair.protected))
+        self._kinds = Counter(spec.type for spec in pair.original.specs)
         self._compiled = False
 
     def resized(self, resolved: ResolvedConfig, rows: int, control: int, released: int) -> AttackCosts:
@@ -214,6 +220,7 @@ class AttackCosts:
             search += shared.once("projection", keys.projection, lambda: self.fit(it, records))
         if attacker.estimates_matches:
             search += shared.once("match agreement", keys.measure, lambda: self.match_agreement(it, people))
+            search += shared.once("tolerances", keys.space, lambda: self.tolerances(it, people))
         search += shared.once("found", keys.search, lambda: self.search(it, people.asked, people.released))
         control = Cost()
         if people.control:
@@ -249,9 +256,16 @@ class AttackCosts:
         pairs = asked_originals(people.asked, people.released) * people.released
         return Cost(_MATCHED_CELL * it.columns * pairs * self._speed.plain)
 
+    def tolerances(self, it: Compared, people: Searched) -> Cost:
+        """The estimate of the tolerance of each number and time: a search by the other columns."""
+        some = self.search(it, min(people.asked, tolerances.ASKED), people.released)
+        return Cost((some * (it.columns - self._kinds["category"])).processor)
+
     def fit(self, it: Compared, records: int) -> Cost:
         """Principal components: the covariance and its eigenvectors."""
-        return Cost(_MOMENT * it.columns**2 * records * self._speed.plain) + self.eigenvectors(it)
+        pairs = self._kinds["category"] ** 2  # of columns, in two tables
+        moments = _MOMENT * it.columns**2 * records + _LABEL_PAIR * pairs
+        return Cost(moments * self._speed.plain) + self.eigenvectors(it)
 
     def eigenvectors(self, it: Compared) -> Cost:
         """The principal components of a covariance that is known."""
@@ -272,7 +286,8 @@ class AttackCosts:
         made = self.embedding(it, asked + there)
         if it.attacker.compares_values:
             if not (self._compiled or pairs >= INDEX_ALL_PAIRS):
-                return made + Cost(0, _AGREEMENT * it.columns * pairs * plain)
+                each = _AGREEMENT if it.columns * pairs < COMPILED_CELLS else _AGREEMENT_COMPILED
+                return made + Cost(0, each * it.columns * pairs * plain)
             load = Cost(0 if self._compiled else _COMPILER * plain)
             self._compiled = True
             if it.attacker.alignment == "cells":

@@ -33,15 +33,16 @@ from cvpl.tables.pair import Inputs
 # Seconds of the reference core.
 _START = 2.1
 """Python, its libraries, and the first use of them."""
-_READ_CELL = 1e-6
-_CHECK_CELL, _LIKENESS = 0.4e-6, 0.25
-"""A cell in the checks before the attack, and the comparison of the control with the originals."""
+_READ_CELL, _READ_COLUMN = 1e-6, 40e-3
+"""A cell that is read, and a column of all tables, however few cells it has."""
+_CHECK_CELL, _CHECK_COLUMN, _LIKENESS = 0.4e-6, 15e-3, 0.25
+"""A cell in the checks before the attack, a column, and the comparison of the control with the originals."""
 _WEIGHED = 6e-6
 """A score of one person by one member whose evidence is combined."""
 _SUBGROUP_PERSON, _RESULT = 15e-6, 0.2
 """A person in the subgroups, and putting the result together."""
-_SINGLED, _SET_RECORD, _ASKED_CELL = 0.5, 15e-9, 0.5e-6
-"""Predicates; a record of a set of columns; and a cell of the columns that are sorted for predicates."""
+_SINGLED, _SET, _SET_RECORD, _ASKED_CELL = 0.5, 10e-6, 15e-9, 0.5e-6
+"""Predicates; a set of columns; a record of a set; and a cell of the columns that are sorted for predicates."""
 _CRITERIA_CELL = 0.4e-6
 _INFERRED, _PREPARED_CELL, _NEAREST_CELL, _CLASS_PAIR = 2.0, 3e-6, 1e-9, 3e-9
 """Inference: loading models; a released cell; a column of a pair that is scored; and a pair of a class."""
@@ -108,7 +109,9 @@ class Work:
     def reading(self) -> Step:
         """Reading the tables, with the start of the program."""
         cells = self._columns * (self._costs.rows + self._costs.released + self._costs.control)
-        return self._step(Phase.READING, Cost((_START + _READ_CELL * cells) * self._speed.plain))
+        return self._step(
+            Phase.READING, Cost((_START + _READ_COLUMN * self._columns + _READ_CELL * cells) * self._speed.plain)
+        )
 
     def page(self) -> Step:
         """Writing the page of the result."""
@@ -118,7 +121,9 @@ class Work:
         """The checks before the attack."""
         likeness = _LIKENESS if self._costs.control else 0.0
         cells = self._columns * (self._costs.rows + self._costs.released + self._costs.control)
-        return self._step(Phase.CHECKING, Cost((_CHECK_CELL * cells + likeness) * self._speed.plain))
+        return self._step(
+            Phase.CHECKING, Cost((_CHECK_COLUMN * self._columns + _CHECK_CELL * cells + likeness) * self._speed.plain)
+        )
 
     def attackers(self, attackers: Mapping[str, Attacker] | None = None, *, combining: bool = False) -> list[Step]:
         """The steps of all attackers that can be run, or of some, with canaries beside them.
@@ -189,7 +194,8 @@ class Work:
         records = self._costs.rows + self._costs.released
         sets = sum(comb(self._columns, size) for size in range(1, LARGEST + 1))
         asked = self._columns * (records + self._costs.control)
-        seconds = _SINGLED + _SET_RECORD * min(sets * records, MOST_VISITS) + _ASKED_CELL * asked
+        visits = min(sets * records, MOST_VISITS)
+        seconds = _SINGLED + (_SET / max(1, records) + _SET_RECORD) * visits + _ASKED_CELL * asked
         return Cost(seconds * self._speed.plain)
 
     def _inferring(self) -> list[Step]:
@@ -250,9 +256,10 @@ class Work:
         return cost if self._costs.released > several_attackers.LARGE else Cost(spread=cost.processor)
 
     def _mean(self, attackers: Iterable[Attacker], cost: Callable[[Compared], Cost]) -> Cost:
-        """The mean over attackers that may be the strongest: usually, those that compare values."""
+        """The mean over attackers that may be the strongest: those that compare values, and in wide tables all."""
         known = list(attackers)
-        likely = [attacker for attacker in known if attacker.compares_values] or known
+        wide = self._columns > power_drop.MOST_COLUMNS
+        likely = [attacker for attacker in known if wide or attacker.compares_values] or known
         costs = [cost(self._costs.counted(attacker)) for attacker in likely]
         return sum(costs, Cost()) * (1 / max(1, len(costs)))
 
@@ -296,7 +303,8 @@ class Work:
             total += self._costs.fit(it, 2 * self_linkage.SAMPLE)
         asked = min(self._costs.rows, self_linkage.SAMPLE)
         fit = self._costs.eigenvectors(it)
-        return total + (fit + self._costs.search(it, asked, self._costs.released)) * it.columns
+        tried = min(it.columns, power_drop.MOST_COLUMNS)
+        return total + (fit + self._costs.search(it, asked, self._costs.released)) * tried
 
     def _varied(self, running: list[Attacker]) -> Cost:
         """The variations of the first attacker whose score is on the scale."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import RarityMeasure
+from cvpl.operators.similarity.agreement import AgreementScorer
 from cvpl.operators.similarity.measure import Tolerances
 from cvpl.operators.similarity.rarity import spread
 from cvpl.search.blocks import Partition
@@ -57,7 +58,8 @@ def find_tolerances(
     scorer = replace(measure, tolerance=meanwhile).scorer(some, protected)
     within, equal = {}, {}
     for name in numeric:
-        best = engine.find_best(scorer.without(name), nowhere)
+        rest = scorer.without(name, keep_tiles=True) if isinstance(scorer, AgreementScorer) else scorer.without(name)
+        best = engine.find_best(rest, nowhere)
         left, right = _values(some.columns[name]), _values(protected.columns[name])
         single = np.flatnonzero(best.ties == 1)
         near = np.abs(left[single] - right[best.row[single]])

@@ -34,6 +34,8 @@ each takes hundreds of megabytes at a million records."""
 COMPILED_CELLS = 4_000_000
 """From this number of pairs times columns on, the compiled loops repay loading the compiler: an audit scores about a
 hundred such tiles."""
+KEPT_PAIRS = 1_000_000
+"""A tile of at most so many pairs is kept for scorers that leave out one column each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,9 @@ class CodedRecords:
 class AgreementScorer:
     """Agreement scores of two tables' records, from one code per column; see the module.
 
-    `derived` keeps what a search computed from the candidates `b`, for other scorers of the same candidates.
+    `derived` keeps what a search computed from the candidates `b`, for other scorers of the same candidates. `whole` is
+    the scorer of all columns that this one has one name less than: its tiles are kept, and what the column adds to them
+    is taken off, which is within `tolerance` of the sum of the others.
     """
 
     a: Codes
@@ -121,6 +125,8 @@ class AgreementScorer:
     tolerance: float = 1e-9
     derived: dict[Hashable, Any] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    whole: tuple[AgreementScorer, str] | None = None
+    tiles: dict[tuple[int, ...], Floats] = field(default_factory=dict)
     unit: ClassVar[bool] = False
     unit_vectors: ClassVar[None] = None
     cells: ClassVar[None] = None
@@ -183,20 +189,28 @@ class AgreementScorer:
     def sorted(self, queries: Rows, candidates: Rows) -> AgreementScorer:
         """A scorer of some of the records, in another order."""
         if len(candidates) == len(self.b) and np.array_equal(candidates, np.arange(len(candidates))):
-            return replace(self, a=self.a[queries])
-        return replace(self, a=self.a[queries], b=self.b[candidates], derived={})
+            if len(queries) == len(self.a) and np.array_equal(queries, np.arange(len(queries))):
+                return self
+            return replace(self, a=self.a[queries], whole=None, tiles={})
+        return replace(self, a=self.a[queries], b=self.b[candidates], derived={}, whole=None, tiles={})
 
-    def without(self, name: str) -> AgreementScorer:
-        """The scores of the other columns alone."""
+    def without(self, name: str, *, keep_tiles: bool = False) -> AgreementScorer:
+        """The scores of the other columns alone; with `keep_tiles`, for many names, from tiles of all columns."""
         first, last = self.worth.first.copy(), self.worth.last.copy()
         agree, differ = self.worth.agree.copy(), self.worth.differ.copy()
         for column in self._named(name):
             part = slice(self.worth.start[column], self.worth.start[column + 1])
             first[part], last[part], agree[part], differ[column] = 1, 0, 0.0, 0.0
-        return replace(self, worth=AgreementWeights(self.worth.start, first, last, agree, differ))
+        worth = AgreementWeights(self.worth.start, first, last, agree, differ)
+        return replace(self, worth=worth, whole=(self, name) if keep_tiles else None, tiles={})
 
     def tile(self, queries: slice, candidates: slice) -> Floats:
         """Scores of every query with every candidate, column by column."""
+        if self.whole is not None:
+            scorer, name = self.whole
+            size = (queries.stop - queries.start) * (candidates.stop - candidates.start)
+            if size <= KEPT_PAIRS and size * self.columns >= COMPILED_CELLS:
+                return scorer._kept_tile(queries, candidates) - scorer._only(name).tile(queries, candidates)
         a, b = self.a[queries], np.ascontiguousarray(self.b[candidates].T)
         if worth_it(len(a) * b.size, COMPILED_CELLS):
             from cvpl.operators.similarity.compiled_agreement import score_tile  # noqa: PLC0415 - loads the compiler
@@ -217,6 +231,26 @@ class AgreementScorer:
                 part[:, missing] = np.where(agrees[:, missing], agree[:, None], 0.0)
             scores += part
         return scores
+
+    def _kept_tile(self, queries: slice, candidates: slice) -> Floats:
+        """A tile that is computed once."""
+        key = queries.start, queries.stop, candidates.start, candidates.stop
+        if key not in self.tiles:
+            self.tiles[key] = self.tile(queries, candidates)
+        return self.tiles[key]
+
+    def _only(self, name: str) -> AgreementScorer:
+        """The scores of the columns of one name alone."""
+        own = self._named(name)
+        parts = [slice(self.worth.start[column], self.worth.start[column + 1]) for column in own]
+        first, last, agree = (
+            np.concatenate([table[part] for part in parts])
+            for table in (self.worth.first, self.worth.last, self.worth.agree)
+        )
+        sizes = [part.stop - part.start for part in parts]
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        worth = AgreementWeights(start, first, last, agree, self.worth.differ[own])
+        return replace(self, a=self.a[:, own], b=self.b[:, own], worth=worth, names=(name,) * len(own), tiles={})
 
     def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
         """The entry of a tile from which a pair may be one of the two best, or tie with the best."""
