@@ -17,7 +17,7 @@ SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $
 TESTS := -n auto --dist loadfile --no-loadscope-reorder
 RELEASES := low high synthetic k_anonymous
 
-.PHONY: demo test test-full test-spark test-spark-sample oracle lint compiled bench peers docs reproduction real-data suite lock audit-dependencies clean
+.PHONY: demo test test-full test-spark test-spark-sample oracle lint compiled bench peers docs reproduction real-data suite lock lowest audit-dependencies clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -120,6 +120,10 @@ lock: $(READY)
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --group spark pyproject.toml -o requirements/spark.txt
 	$(BIN)/python requirements/sbom.py
+
+# The package with the lowest versions that it declares, in an environment of its own.
+lowest:
+	.ci/lowest $(BENCH)/lowest $(PYTHON)
 
 # Known vulnerabilities of the locked versions; it asks an advisory database, so it needs the network.
 audit-dependencies: $(READY)

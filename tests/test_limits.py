@@ -1,10 +1,12 @@
 """The limits on a table: at the limit and below it is read, above it is refused before it is built."""
 
 import gzip
+import json
 import zipfile
 from functools import partialmethod
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -256,3 +258,43 @@ def test_a_wrong_limit_on_the_command_line_is_answered_with_what_is_allowed(tmp_
 def test_limits_on_the_command_line_may_be_sizes():
     found = limits_of(parse_limits("bytes=200GB, columns=20000"))
     assert (found.bytes, found.columns, found.rows) == (200 * 10**9, 20_000, Limits().rows)
+
+
+MANY_LABELS = {"4,096 labels": (4_096, ["city"]), "10,000 labels twice": (10_000, ["city", "job"])}
+
+
+@pytest.mark.parametrize("name", MANY_LABELS)
+def test_a_category_with_too_many_labels_for_a_feature_each_ends_no_audit(tmp_path, capsys, name):
+    """Attackers by vectors compare how common its labels are, and are named; others see the labels; the plan agrees."""
+    labels, columns = MANY_LABELS[name]
+    rng = np.random.default_rng(1)
+
+    def drawn():
+        people = {"age": rng.integers(18, 90, labels), "pay": rng.normal(30_000, 9_000, labels).round()}
+        return pd.DataFrame(people | {column: rng.permutation(labels).astype(str) for column in columns})
+
+    people = drawn()
+    released = people.assign(age=people["age"] + rng.integers(-2, 3, labels), pay=people["pay"] + 100)
+    for file, data in (("o", people), ("p", released), ("c", drawn())):
+        data.to_csv(tmp_path / f"{file}.csv", index=False)
+    kinds = {"age": "numeric", "pay": "numeric"} | dict.fromkeys(columns, "category")
+    config = {
+        "columns": {column: {"role": "attribute", "type": kind} for column, kind in kinds.items()},
+        "attacker": "default",
+        "canaries": False,
+        "sensitivity": False,
+        "seed": 1,
+    }
+    (tmp_path / "audit.yaml").write_text(json.dumps(config))
+    call = ["audit", str(tmp_path / "o.csv"), str(tmp_path / "p.csv"), "--control", str(tmp_path / "c.csv")]
+    call += ["--config", str(tmp_path / "audit.yaml"), "--attackers", "unblocked,nearest_unprojected,rarity"]
+    assert run([*call, "--plan"]) == 0
+    assert run([*call, "--out", str(tmp_path / "out")]) == 0, capsys.readouterr().err
+    found = cvpl.AuditResult.from_json((tmp_path / "out" / "result.json").read_bytes())
+    assert {row.name for row in found.attackers} == {"unblocked", "nearest_unprojected", "rarity"}
+    told = [warning.message for warning in found.warnings if warning.rule == "too_many_labels"]
+    assert len(told) == len(columns)
+    for column, message in zip(columns, told, strict=True):
+        assert f"'{column}' has more than 3,000 labels" in message
+        assert "attackers 'unblocked', 'nearest_unprojected' compare" in message
+    assert found.risk is not None and found.risk.attacker == "rarity" and found.risk.power > 0.9

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from cvpl.errors import LimitError
 from cvpl.operators import compiled
 from cvpl.operators.alignment.cells import Cells
 from cvpl.operators.alignment.fitting import _steps, cut_offs
@@ -25,13 +24,13 @@ from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure
 from cvpl.operators.similarity.jaccard import Jaccard
 from cvpl.operators.similarity.patterns import Patterns
 from cvpl.operators.similarity.rarity import Rarity
-from cvpl.operators.vectorization.features import check_width
+from cvpl.operators.vectorization import Vectorization
 from cvpl.operators.vectorization.moments import robust_centre
 from cvpl.operators.vectorization.vectors import _add_looked_up, _add_scaled
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Approximate
-from cvpl.tables.columns import ColumnSpec, Numbers
+from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 from test_alignment import read
 from test_search_ways import assert_same, every_pair
 
@@ -47,11 +46,20 @@ def test_a_hundred_components_of_umap_are_the_most():
         UmapSettings(components=101)
 
 
-def test_three_thousand_labels_are_the_most():
-    spec = ColumnSpec(name="job", role="attribute", type="category")
-    check_width(spec, 3_000)
-    with pytest.raises(LimitError, match="3001 labels"):
-        check_width(spec, 3_001)
+@pytest.mark.parametrize("encode", ["one_hot", "hierarchical"])
+def test_three_thousand_labels_are_the_most_that_are_a_feature_each(encode):
+    """With one more the column is encoded by frequency, and says so."""
+    spec = ColumnSpec(
+        name="job", role="attribute", type="category", separator="/" if encode == "hierarchical" else None
+    )
+    for count, width, told in ((3_000, 3_000, []), (3_001, 1, ["job"])):
+        labels = Labels(np.arange(count, dtype=np.int32), tuple(str(label) for label in range(count)))
+        space = Vectorization(encode=encode).fit([Table("table", count, (spec,), {"job": labels})])
+        assert (space.width, space.with_too_many_labels) == (width, told)
+    assert (
+        Vectorization(encode="frequency").fit([Table("table", count, (spec,), {"job": labels})]).with_too_many_labels
+        == []
+    )
 
 
 def test_what_rounding_leaves_of_numbers_far_from_zero_is_no_direction():

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.saved_projection import load_projection, save_projection
-from cvpl.errors import InputError, LimitError, UsageError
+from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, Saved, Umap, components_of
@@ -174,13 +174,16 @@ def test_chance_agreement_is_the_sum_of_the_shares_products():
     assert measure.differ.tolist() == pytest.approx([np.log(0.1 / 0.5)])
 
 
-def test_a_category_with_too_many_labels_is_refused_with_a_way_out():
+def test_a_category_with_too_many_labels_is_compared_as_if_encoded_by_frequency():
     columns = {"c": {"role": "attribute", "type": "category"}}
-    values = {"c": [f"label {at}" for at in range(3_001)]}
+    values = {"c": [f"label {at}" for at in range(3_001)] + ["label 0"]}
     pair = make_pair(columns, values, values)
-    with pytest.raises(LimitError, match=r"column .c.*encode: frequency"):
-        attack(pair, Attacker())
-    attack(pair, Attacker(vectorization=Vectorization(encode="frequency")))
+    found, asked = (
+        attack(pair, item) for item in (Attacker(), Attacker(vectorization=Vectorization(encode="frequency")))
+    )
+    assert np.array_equal(found.scores, asked.scores)
+    assert found.representation.space.with_too_many_labels == ["c"]
+    assert asked.representation.space.with_too_many_labels == []
 
 
 @pytest.mark.parametrize("encode", ["one_hot", "frequency", "hierarchical"])

@@ -16,6 +16,7 @@ import pytest
 
 from cvpl.errors import InputError, LimitError, Problem
 from cvpl.result.published import Disclosure
+from cvpl.tables import left_out
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.pair import check_files, read_inputs
 from cvpl.tables.reading import ColumnReader

@@ -182,6 +182,7 @@ def test_what_is_unknown_stays_unknown():
 
 def ensemble(**more):
     fields = {"reasons": (), "disqualified": (), "left_out": (), "basis": None, "not_read": []}
+    fields["with_too_many_labels"] = {}
     return SimpleNamespace(**fields | more)
 
 
@@ -225,6 +226,13 @@ def test_attackers_that_were_not_run_are_named():
     found = noticed(attackers=ensemble(left_out=("rarity", "weights")))
     assert found == [attackers_left_out(ensemble(left_out=("rarity", "weights")))]
     assert "'rarity', 'weights' were not run" in found[0].message
+
+
+def test_a_column_of_too_many_labels_is_named_with_the_attackers_that_do_not_see_them():
+    (one, several) = noticed(attackers=ensemble(with_too_many_labels={"city": ["paper"], "job": ["paper", "nearest"]}))
+    assert one.rule == several.rule == "too_many_labels"
+    assert "column 'city' has more than 3,000 labels" in one.message and "attacker 'paper' compares" in one.message
+    assert "attackers 'paper', 'nearest' compare" in several.message
 
 
 def test_pairs_that_were_left_out_are_told_with_their_share():

@@ -26,7 +26,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.operators.alignment import detect
 from cvpl.operators.similarity.agreement import COMPILED_CELLS
 from cvpl.operators.similarity.match_agreement import asked_originals
-from cvpl.operators.vectorization import FeatureSpace
+from cvpl.operators.vectorization import MOST_LABELS, FeatureSpace
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
 from cvpl.search.rare_values.log_means import COMPILED_PAIRS
 from cvpl.tables.columns import Table
@@ -337,13 +337,17 @@ class AttackCosts:
         return _Space(original, protected, space, space.width + self._missed_labels(attacker, space))
 
     def _missed_labels(self, attacker: Attacker, space: FeatureSpace) -> int:
-        """The labels with a feature of their own that are in the tables, but not in the sample."""
+        """The labels with a feature of their own that are in the tables, but not in the sample.
+
+        Below 0 if there are too many in the tables, so that the column has one feature.
+        """
         pair, missed = self._inputs.pair, 0
         tables = [pair.protected] if attacker.alignment == "release" else [pair.original, pair.protected]
         for part in space.category_features:
             if part.encoding == "one_hot":
                 counts = np.sum([table.columns[part.spec.name].counts() for table in tables], axis=0)
-                missed += max(0, int(np.count_nonzero(counts)) - part.width)
+                found = int(np.count_nonzero(counts))
+                missed += max(0, found - part.width) if found <= MOST_LABELS else 1 - part.width
         return missed
 
 

@@ -167,6 +167,17 @@ class EnsembleOutcome:
         return out.Picked(among=self.among, confidence=self.confidence, screened=list(self.screened))
 
     @property
+    def with_too_many_labels(self) -> dict[str, list[str]]:
+        """The columns whose labels are too many for a feature each, with the attackers that would have had them."""
+        found: dict[str, list[str]] = {}
+        for name, outcome in self.outcomes.items():
+            done = outcome.measured.attack
+            if name != COMBINED and not done.attacker.compares_values:
+                for column in done.representation.space.with_too_many_labels:
+                    found.setdefault(column, []).append(name)
+        return found
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Why no figure can be read as risk: all attackers' faults if each has one; otherwise empty."""
         if self.qualified:

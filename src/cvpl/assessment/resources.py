@@ -20,6 +20,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError
 from cvpl.files import temporary_place
 from cvpl.operators.alignment import detect
+from cvpl.operators.vectorization import MOST_LABELS
 from cvpl.result import Finding
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
 from cvpl.tables.column_store import ColumnStore
@@ -247,7 +248,8 @@ def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
     for name, column in inputs.pair.original.columns.items():
         written = resolved.config.columns[name]
         if written.vectorize:
-            labels += min(1, column.label_count) if written.encode == "frequency" else column.label_count
+            by_frequency = written.encode == "frequency" or column.label_count > MOST_LABELS
+            labels += min(1, column.label_count) if by_frequency else column.label_count
     return needed_bytes(rows, resolved, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
 
 

@@ -11,6 +11,7 @@ from cvpl.config.resolved import FEWEST_WITH_REFERENCE
 from cvpl.evaluation.contradictions import AuditWarning, contradictions, figures_of
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.measurement import Measurement
+from cvpl.operators.vectorization import MOST_LABELS
 from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
@@ -20,6 +21,20 @@ def attackers_left_out(ensemble: EnsembleOutcome) -> AuditWarning:
     names = ", ".join(f"'{name}'" for name in ensemble.left_out)
     why = f"without a control of at least {FEWEST_WITH_REFERENCE} people there is no reference sample"
     return AuditWarning("attackers_left_out", f"{why}: {names} were not run")
+
+
+def too_many_labels(ensemble: EnsembleOutcome) -> list[AuditWarning]:
+    """A warning on each column that some attackers encode by frequency, because it has too many labels."""
+    found = []
+    for column, names in ensemble.with_too_many_labels.items():
+        who = ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
+        compares = "compares" if len(names) == 1 else "compare"
+        message = (
+            f"column '{column}' has more than {MOST_LABELS:,} labels, too many for a feature each: {who} {compares} "
+            "how common its labels are instead, and cannot tell apart labels that are equally common"
+        )
+        found.append(AuditWarning("too_many_labels", message))
+    return found
 
 
 def notices(
@@ -47,6 +62,7 @@ def notices(
     found += [AuditWarning("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
     if ensemble.left_out:
         found.append(attackers_left_out(ensemble))
+    found += too_many_labels(ensemble)
     if not measured.attack.exact:
         asked, share = (
             ", ".join(measured.attack.levers.used),

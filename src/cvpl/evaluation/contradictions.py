@@ -34,6 +34,7 @@ RULES = (
     "not_assessable",
     "attacker_disqualified",
     "attackers_left_out",
+    "too_many_labels",
     "top1_above_rate",
     "top1_above_attributable",
     "power_above_attributable",

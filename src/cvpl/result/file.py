@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from cvpl.errors import InputError, Problem
 from cvpl.input_file import read_bounded
@@ -79,7 +80,7 @@ def _has_schema(content: bytes) -> bool:
     return isinstance(found, dict) and isinstance(found.get("schema"), str)
 
 
-def _wrong(fault: ErrorDetails) -> str:
+def _wrong(fault: Mapping[str, Any]) -> str:
     """What is wrong at a place, without what was found there."""
     if fault["type"] == "literal_error":
         return f"has a name that this version does not know; allowed is {fault['ctx']['expected']}"

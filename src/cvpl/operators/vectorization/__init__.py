@@ -11,13 +11,14 @@ The features of a missing value are set to the pooled mean, so that it moves a r
 other and leaves no trace; `missing: indicator` adds a feature for it.
 """
 
-from cvpl.operators.vectorization.features import CategoryFeatures, Feature, NumberFeature
+from cvpl.operators.vectorization.features import MOST_LABELS, CategoryFeatures, Feature, NumberFeature
 from cvpl.operators.vectorization.on_demand import VectorsOnDemand
 from cvpl.operators.vectorization.settings import ColumnChoice, Encoding, Scaling, Vectorization
 from cvpl.operators.vectorization.space import AnyVectors, FeatureSpace
 from cvpl.operators.vectorization.vectors import Vectors
 
 __all__ = [
+    "MOST_LABELS",
     "AnyVectors",
     "CategoryFeatures",
     "ColumnChoice",

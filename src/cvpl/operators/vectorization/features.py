@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.errors import LimitError
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
 
 Floats = NDArray[np.float64]
 Feature = Literal["hour", "day_of_week", "month", "elapsed_days"]
 
 MOST_LABELS = 3_000
-"""The covariance of more one-hot features than this would take minutes to decompose, for little information."""
+"""The covariance of more one-hot features of a column would take minutes to decompose, for little information: a column
+with more labels is encoded by frequency."""
 
 _NOTHING_ABOVE = float(np.finfo(np.float64).max)
 """The median of a column without any value: no record lies above it."""
@@ -25,7 +25,10 @@ _NOTHING_ABOVE = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, eq=False)
 class NumberFeature:
-    """One numeric feature: (raw - centre) * factor; `neutral` replaces a missing value."""
+    """One numeric feature: (raw - centre) * factor; `neutral` replaces a missing value.
+
+    `instead` marks the shares of labels that are too many for a feature of their own.
+    """
 
     spec: ColumnSpec
     name: Feature | None
@@ -38,6 +41,7 @@ class NumberFeature:
     neutral: float = 0.0
     median: float = _NOTHING_ABOVE
     width: int = 1
+    instead: bool = False
 
     def raw(self, column: ColumnData) -> Floats:
         """The unscaled numbers, NaN where missing."""
@@ -141,13 +145,17 @@ def earliest(columns: Sequence[Times]) -> np.datetime64:
     return known.min() if known.size else np.datetime64(0, "us")
 
 
-def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, start: int) -> CategoryFeatures:
-    """One-hot on every level: feature (level, ancestors down to it). A label that stops early is neutral below."""
+def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, start: int) -> CategoryFeatures | None:
+    """One-hot on every level: feature (level, ancestors down to it). A label that stops early is neutral below.
+
+    None if these are more than `MOST_LABELS` features.
+    """
     paths = [spec.path(label) for label in labels]
     seen = [path for path, count in zip(paths, counts, strict=True) if count > 0]
     depth = max((len(path) for path in seen), default=0)
     features = [path for level in range(1, depth + 1) for path in sorted({p[:level] for p in seen if len(p) >= level})]
-    check_width(spec, len(features))
+    if len(features) > MOST_LABELS:
+        return None
     place = {path: at for at, path in enumerate(features)}
     levels = np.array([len(path) for path in features], dtype=np.intp)
     table, known = np.zeros((len(labels), len(features))), np.ones((len(labels), len(features)))
@@ -160,12 +168,3 @@ def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, star
     mean = np.divide(counts @ table, present, out=np.zeros(len(features)), where=present > 0)
     table = np.where(known == 0, mean, table)
     return CategoryFeatures(spec, "hierarchical", start, table, mean, labels, known)
-
-
-def check_width(spec: ColumnSpec, width: int) -> None:
-    """Raise LimitError if a column's labels would make more features than can be projected."""
-    if width > MOST_LABELS:
-        raise LimitError(
-            f"column '{spec.name}': {width} labels would each become a feature, and the limit is {MOST_LABELS}. "
-            "Set `encode: frequency` for the column, shorten its labels, or set `vectorize: false`."
-        )

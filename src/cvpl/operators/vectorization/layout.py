@@ -31,6 +31,11 @@ class FeatureLayout:
         return [part for part in self.parts if isinstance(part, CategoryFeatures)]
 
     @property
+    def with_too_many_labels(self) -> list[str]:
+        """The columns that are encoded by frequency because they have too many labels."""
+        return [part.spec.name for part in self.number_features if part.instead]
+
+    @property
     def number_places(self) -> NDArray[np.intp]:
         """The positions of the numeric features among all features."""
         return np.array([part.start for part in self.number_features], dtype=np.intp)

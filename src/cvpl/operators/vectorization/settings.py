@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.vectorization.features import (
+    MOST_LABELS,
     CategoryFeatures,
     Feature,
     NumberFeature,
-    check_width,
     hierarchical,
 )
 from cvpl.operators.vectorization.space import FeatureSpace
@@ -39,7 +39,10 @@ class ColumnChoice(Settings):
 
 
 class Vectorization(Settings):
-    """How columns become features; `columns` holds settings for single columns."""
+    """How columns become features; `columns` holds settings for single columns.
+
+    A column with more labels than can be a feature each is encoded by frequency, and its feature is marked.
+    """
 
     scale: Scaling = "z_score"
     encode: Encoding = "one_hot"
@@ -102,19 +105,20 @@ class Vectorization(Settings):
         labels, counts = column.labels(), column.label_counts()
         seen = column.released_counts() > 0
         total = counts.sum()
-        if encode == "frequency":
-            shares = counts / total if total else counts
-            return [self._scaled(NumberFeature(spec, None, start, shares=shares, labels=labels), column)]
         if encode == "one_hot" and choice.encode is None and is_text(labels, counts):
             table = word_features(labels, column.released_counts())
             mean = counts @ table / total if total else np.zeros(table.shape[1])
             return [CategoryFeatures(spec, "words", start, table, mean, labels)]
-        if encode == "one_hot":
-            check_width(spec, int(seen.sum()))
+        if encode == "one_hot" and seen.sum() <= MOST_LABELS:
             table = np.eye(len(labels))[:, seen]
             mean = counts[seen] / total if total else counts[seen]
             return [CategoryFeatures(spec, "one_hot", start, table, mean, labels)]
-        return [hierarchical(spec, labels, counts, start)]
+        if encode == "hierarchical" and (levels := hierarchical(spec, labels, counts, start)) is not None:
+            return [levels]
+        shares = counts / total if total else counts
+        instead = encode != "frequency"
+        feature = NumberFeature(spec, None, start, shares=shares, labels=labels, instead=instead)
+        return [self._scaled(feature, column)]
 
     def _scaled(self, feature: NumberFeature, column: ColumnSummary) -> NumberFeature:
         """The feature with its centre, scale and neutral value, from the known numbers of all tables."""

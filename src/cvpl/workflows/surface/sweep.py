@@ -17,7 +17,7 @@ from cvpl.assessment.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import risk_section
-from cvpl.assessment.warnings import attackers_left_out
+from cvpl.assessment.warnings import attackers_left_out, too_many_labels
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
@@ -234,6 +234,7 @@ def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig
         found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
     if ensemble.left_out:
         found.append(attackers_left_out(ensemble))
+    found += too_many_labels(ensemble)
     likeness = compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
     if likeness is not None:
         found += [AuditWarning("control_unlike", alarm) for alarm in likeness.alarms]

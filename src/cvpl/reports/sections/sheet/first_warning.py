@@ -24,6 +24,7 @@ _ORDER = (
     "few_people",
     "few_records",
     "attackers_left_out",
+    "too_many_labels",
 )
 """Rules of warnings from the one that changes the answer most; all others come after them."""
 GATE = "gate"
