@@ -103,7 +103,7 @@ def _matched_labels(own: Labels, released: Labels, spec: ColumnSpec) -> MatchedV
 
 def _with_top(tops: Sequence[str], used: Flags) -> Flags:
     """Which labels have the first level of one that is used."""
-    known = {tops[code] for code in np.flatnonzero(used)}
+    known = {tops[code] for code in np.flatnonzero(used).tolist()}
     return np.array([top in known for top in tops], dtype=bool)
 
 
