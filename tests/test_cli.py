@@ -170,16 +170,16 @@ def test_a_call_without_arguments_shows_the_help_and_exits_with_2(command, capsy
 
 
 def test_a_limit_exits_with_4_and_says_what_to_set(files, capsys):
-    rows = "\n".join(f"label {number},{number % 7}" for number in range(3_001))
+    rows = "\n".join(f"label {number},{number % 7}" for number in range(31))
     table = files.written("labels.csv", f"word,number\n{rows}\n")
     config = files.written(
         "labels.yaml",
         "columns:\n  word: {role: attribute, type: category}\n  number: {role: attribute, type: numeric}\n"
-        "attacker: paper\n",
+        "attacker: paper\nreading: {limits: {labels: 30}}\n",
     )
     assert run(files.audit("--out", files.folder / "out", original=table, released=table, config=config)) == 4
     message = capsys.readouterr().err
-    assert "column 'word'" in message and "3001" in message and "encode: frequency" in message
+    assert "column 'word'" in message and "31" in message and "reading.limits" in message
     assert leftovers(files.folder) == []
 
 

@@ -113,14 +113,12 @@ def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[P
         packed = np.packbits(bits.reshape(len(rows) * candidates, 2 * width), axis=1)
         numbered = np.repeat(rows, candidates).astype(">u4").view(np.uint8).reshape(-1, 4)
         pairs = np.ascontiguousarray(np.hstack([numbered, packed]))
-        _, first_rows, count = np.unique(
-            pairs.view(f"V{pairs.shape[1]}").reshape(-1), return_index=True, return_counts=True
-        )
-        known, agree = np.moveaxis(bits.reshape(len(pairs), width, 2)[first_rows], 2, 0)
+        _, found, count = np.unique(pairs.view(f"V{pairs.shape[1]}").reshape(-1), return_index=True, return_counts=True)
+        known, agree = np.moveaxis(bits.reshape(len(pairs), width, 2)[found], 2, 0)
         agrees.append(agree)
         knows.append(known)
         counts.append(count)
-        records.append(rows[first_rows // max(1, candidates)])
+        records.append(rows[found // max(1, candidates)])
     joined = Patterns(np.vstack(agrees), np.vstack(knows), np.concatenate(counts).astype(np.int64))
     return joined, np.concatenate(records).astype(np.int64)
 

@@ -120,15 +120,19 @@ def _counted(
         return [], [], []
     if worth_it(len(weight) * (len(pairs) + len(coded) * weighted.shape[1]), COMPILED_CELLS):
         return _compiled_counts(coded, sizes, weight, weighted, pairs)
-    counts = [np.bincount(codes, weights=weight, minlength=size) for codes, size in zip(coded, sizes, strict=True)]
+    counts: list[Floats] = [
+        np.bincount(codes, weights=weight, minlength=size).astype(np.float64, copy=False)
+        for codes, size in zip(coded, sizes, strict=True)
+    ]
     sums = [np.zeros((size, weighted.shape[1])) for size in sizes]
     for codes, size, summed in zip(coded, sizes, sums, strict=True):
         for place in range(weighted.shape[1]):
             summed[:, place] = np.bincount(codes, weights=weighted[:, place], minlength=size)
-    tables = []
+    tables: list[Floats] = []
     for a, b in pairs:
         joint = coded[a].astype(np.int64) * sizes[b] + coded[b]
-        tables.append(np.bincount(joint, weights=weight, minlength=sizes[a] * sizes[b]))
+        found = np.bincount(joint, weights=weight, minlength=sizes[a] * sizes[b])
+        tables.append(found.astype(np.float64, copy=False))
     return counts, sums, tables
 
 
