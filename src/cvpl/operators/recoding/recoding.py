@@ -55,6 +55,8 @@ RENAMED = 30.0
 """Labels that the originals have too count as exchanged if that explains this much more, in squared standard errors."""
 SHARED_WORDS = 0.3
 """Texts are read if at least this share of the released words occurs in the originals' texts."""
+FEWEST_WITH_LABEL = 10
+"""Labels of fewer records, in either table, say too little about what they go with."""
 MOST_UNSURE = 7
 """So many columns at most have their direction tried on records, in all combinations."""
 
@@ -374,9 +376,18 @@ class _Fit:
         """
         own, there = self._profiles(name)
         place = {label: at for at, label in enumerate(there.labels.tolist())}
-        both = [at for at, label in enumerate(own.labels.tolist()) if label in place]
+        both = [
+            at
+            for at, label in enumerate(own.labels.tolist())
+            if label in place and min(own.counts[at], there.counts[place[label]]) >= FEWEST_WITH_LABEL
+        ]
+        if len(both) < 2:
+            return False
         shares = there.shares[[place[label] for label in own.labels[both].tolist()]]
-        if float(np.abs(own.shares[both] - shares).sum() / 2) <= SURELY_ALIKE:
+        # Between two samples of one population the shares differ too.
+        sizes = 1 / own.counts.sum() + 1 / there.counts.sum()
+        by_chance = float(np.sqrt(own.shares[both] * sizes * 2 / np.pi).sum() / 2)
+        if float(np.abs(own.shares[both] - shares).sum() / 2) <= SURELY_ALIKE + by_chance:
             return False
         before, after = (side.deviations() for side in (own, there))
         mine, theirs = before[both].ravel(), after[[place[label] for label in own.labels[both].tolist()]].ravel()
