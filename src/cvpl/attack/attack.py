@@ -164,11 +164,14 @@ class Attack:
 
     def _between(self, table: str) -> Floats:
         """How exactly released records lie between each record and another of the originals and controls."""
-        representation, pooled = self.representation, self._known_people
-        vectors = [ordered_features(representation, known) for known in pooled]
-        first = 0 if table == "original" else len(vectors[0])
-        own = np.arange(first, first + self._asked(table).rows)
-        return betweenness(np.vstack(vectors), own, ordered_features(representation, self.protected))
+
+        def compute() -> Floats:
+            vectors = [ordered_features(self.representation, known) for known in self._known_people]
+            return betweenness(np.vstack(vectors), ordered_features(self.representation, self.protected))
+
+        everybody = self.shared.once("between", self.keys.control, compute)
+        originals = self.original.rows
+        return everybody[:originals] if table == "original" else everybody[originals:]
 
     def _among_reference(self, table: str, reference: Table) -> BestCandidates:
         def search() -> BestCandidates:

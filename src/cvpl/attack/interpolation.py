@@ -6,8 +6,8 @@ y and, for each of these, the people x' nearest to y are tried; the evidence is
     -log of the least sine of the angle between y - x and x' - x
 
 over all y and x' with y between them. In small tables more records are tried, each with all people as x'. People are
-originals and controls alike, so in a release that has nothing to do with the originals both find such lines by chance
-equally often.
+originals and controls alike, and the same number of lines is tried for each of them. So in a release that has nothing
+to do with the originals, both find such lines by chance equally often.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ PARTNERS = 15
 """... and of people near each of these."""
 FEWEST_FEATURES = 2
 """In fewer ordered features every record lies between two people."""
-MOST_LINES = 60_000_000
+MOST_LINES = 120_000_000
 """With so many lines, every person is tried as the other end, for as many of the nearest records as that allows."""
 FEWEST_RECORDS = 5
 EXACT = 1e-5
 """Smaller sines are rounding."""
 _CHUNK = 256
+_LARGEST = 8
+_INDEXED_FEATURES = 12
+"""In more features an index of vectors takes longer than all distances."""
 
 
 def ordered_features(embedding: Embedding, table: Table) -> Floats:
@@ -43,24 +46,24 @@ def ordered_features(embedding: Embedding, table: Table) -> Floats:
     return np.column_stack(columns) if columns else np.zeros((table.rows, 0))
 
 
-def betweenness(people: Floats, own: Ints, released: Floats) -> Floats:
-    """The evidence of the people in rows `own`; 0 with fewer than two features."""
-    result = np.zeros(len(own))
+def betweenness(people: Floats, released: Floats) -> Floats:
+    """The evidence of all people, originals and controls; 0 with fewer than two features."""
+    result = np.zeros(len(people))
     if people.shape[1] < FEWEST_FEATURES or not len(released) or len(people) <= 1:
         return result
-    affordable = MOST_LINES // (len(own) * len(people))
+    affordable = MOST_LINES // len(people) ** 2
     if affordable >= FEWEST_RECORDS:
-        records = _nearest(people[own], released, affordable)
-        for row, person in enumerate(own.tolist()):
-            result[row] = _along_all(people, person, released[records[row]])
+        records = _nearest(people, released, affordable)
+        for person, near in enumerate(records):
+            result[person] = _along_all(people, person, released[near])
         return result
-    records = _nearest(people[own], released, RECORDS)
+    records = _nearest(people, released, RECORDS)
     used = np.unique(records)
     partners = np.full((len(released), min(PARTNERS, len(people))), -1, dtype=np.int64)
     partners[used] = _nearest(released[used], people, PARTNERS)
-    for start in range(0, len(own), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        result[rows] = _along_some(people, own[rows], released, records[rows], partners)
+    for start in range(0, len(people), _CHUNK):
+        own = np.arange(start, min(start + _CHUNK, len(people)))
+        result[own] = _along_some(people, own, released, records[own], partners)
     return result
 
 
@@ -73,10 +76,23 @@ def _along_all(people: Floats, person: int, records: Floats) -> float:
         return 0.0
     near, far = near[records_there], far[others]
     cosine = (to_record[records_there] / near[:, None]) @ (to_other[others] / far[:, None]).T
-    # The record lies between them if its share of the way is below 1.
-    cosine[cosine * near[:, None] >= far * (1 - EXACT)] = 0.0
-    best = min(float(cosine.max()), 1.0)
+    best = min(_best_between(cosine, near, far * (1 - EXACT)), 1.0)
     return -float(np.log(max(np.sqrt(max(1 - best**2, 0.0)), EXACT))) if best > 0 else 0.0
+
+
+def _best_between(cosine: Floats, near: Floats, end: Floats) -> float:
+    """The largest cosine of a record (row) that lies before the other person (column); 0 if none does.
+
+    The largest of all usually does, so a few of them are tried before every pair is.
+    """
+    for _ in range(_LARGEST):
+        row, column = divmod(int(cosine.argmax()), cosine.shape[1])
+        best = float(cosine[row, column])
+        if best <= 0 or best * near[row] < end[column]:
+            return best
+        cosine[row, column] = 0.0
+    cosine[cosine * near[:, None] >= end] = 0.0
+    return float(cosine.max())
 
 
 def _along_some(people: Floats, own: Ints, released: Floats, records: Ints, partners: Ints) -> Floats:
@@ -96,6 +112,10 @@ def _along_some(people: Floats, own: Ints, released: Floats, records: Ints, part
 def _nearest(queries: Floats, among: Floats, most: int) -> Ints:
     """The rows of the nearest vectors of each query."""
     count = min(most, len(among))
+    if among.shape[1] <= _INDEXED_FEATURES and count <= RECORDS:
+        from scipy.spatial import KDTree  # noqa: PLC0415 - loading it takes a while
+
+        return np.asarray(KDTree(among).query(queries, count)[1], dtype=np.int64).reshape(len(queries), count)
     found = np.empty((len(queries), count), dtype=np.int64)
     squares = (among**2).sum(axis=1)
     for start in range(0, len(queries), _CHUNK):
