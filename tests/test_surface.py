@@ -397,6 +397,53 @@ def test_a_setting_that_another_attacker_breaks_is_not_named():
     assert found.target.weakest.held_against == ["sees_ab", "sees_cd"]
 
 
+def hashed(table):
+    """The table with every value replaced by a keyed code: whoever holds the key finds everybody."""
+    rng = np.random.default_rng(3)
+    codes = {
+        name: dict(zip(table[name].unique(), rng.uniform(-3, 3, len(table)).round(6), strict=False)) for name in table
+    }
+    return pd.DataFrame({name: table[name].map(codes[name]) for name in table})
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    """People and controls with four numbers that go together, all different."""
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(800, 1)) + 0.5 * rng.normal(size=(800, 4))
+    tables = np.split(values.round(6), 2)
+    return [pd.DataFrame(table, columns=list("abcd")) for table in tables]
+
+
+NUMBERS = {
+    "columns": {name: {"role": "quasi_identifier", "type": "numeric"} for name in "abcd"},
+    "attacker": OPEN | {"threshold": "false_rate"},
+}
+
+
+def test_a_setting_that_nobody_can_read_is_not_within_the_target(numbers):
+    """Codes of the originals read as no risk at all; the setting is outside, and its row says why."""
+    original, control = numbers
+    found = cvpl.surface(
+        original, lambda how: original if how == "plain" else hashed(original), ["plain", "hashed"], NUMBERS,
+        control=control, target=0.25,
+    )  # fmt: skip
+    row = found.setting("hashed")
+    assert row.risk.high <= 0.25
+    assert row.safe is False and not any(cell.safe for cell in row.cells) and found.target.weakest is None
+    assert any("no attacker can read" in doubt for doubt in row.doubts)
+
+
+def test_a_release_that_nobody_can_read_is_within_no_target_under_any_blocking(numbers):
+    """The same codes under several blockings: none of them comforts."""
+    original, control = numbers
+    columns = NUMBERS["columns"] | {"a": NUMBERS["columns"]["a"] | {"block": {"bin": 10}}}
+    settings = {"columns": columns, "attacker": "paper"}
+    found = cvpl.surface(original, "blocking", None, settings, control=control, release=hashed(original), target=0.5)
+    assert not any(row.safe for row in found.settings)
+    assert all(any("no attacker can read" in doubt for doubt in row.doubts) for row in found.settings)
+
+
 def test_the_risk_that_is_reported_is_that_of_the_strongest_at_the_named_setting(people):
     both = {"one": {"blocking": "none"}, "two": {"similarity": "rarity", "blocking": "none"}}
     settings = config(attacker=None, attackers=both)

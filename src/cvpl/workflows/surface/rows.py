@@ -36,7 +36,7 @@ def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
 class AttackReading:
     """One attack at one strength, the number of attackers it was picked from, and the confidence of its intervals.
 
-    Its figures are as they are published, by `disclosure`.
+    Its figures are as they are published, by `disclosure`. `unseen` is what no attacker sees in the release.
     """
 
     ensemble: EnsembleOutcome
@@ -44,6 +44,7 @@ class AttackReading:
     confidence: float
     target: float | None
     disclosure: Disclosure
+    unseen: tuple[str, ...] = ()
 
     @cached_property
     def measured(self) -> Measurement:
@@ -67,6 +68,7 @@ class AttackReading:
         found = (
             *doubts(self.ensemble, self.measured, "risk"),
             *_found_more(self.measured, self.target, self.disclosure),
+            *self.unseen,
         )
         if self.target is not None and self.risk is None:
             return (*found, "the risk is unknown: there is neither a control nor a known match")

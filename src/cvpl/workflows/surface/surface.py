@@ -11,7 +11,6 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
-from cvpl.assessment.disclosure import disclosure_of_attacks
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.progress import (
     Phase,
@@ -155,7 +154,7 @@ def _over_strengths(
     # All attackers attack the first release and, if there is a target, the one that is named in the end.
     everybody = len(resolved.attackers)
     sizes = [draws if number else everybody + draws - 1 for number, _ in enumerate(dial.strengths)]
-    *each, last = parts(progress, [*sizes, everybody if target is not None and everybody > 1 else 0])
+    *each, last = parts(progress, [*sizes, everybody if target is not None else 0])
     for strength, part in zip(dial.strengths, each, strict=True):
         released, rows = [], []
         try:
@@ -169,8 +168,8 @@ def _over_strengths(
             sweep.failed.append(out.FailedStrength(strength=strength, reason=str(refused)))
             continue
         shown = sweep.add_draws(rows)
-        # With several attackers, the same release may have to be tested against all of them.
-        if target is not None and len(resolved.attackers) > 1:
+        # The same release may have to be tested against all attackers, and for what they cannot see.
+        if target is not None:
             made[strength] = released.pop(shown)
         for item in released:
             if isinstance(item, Path) and item.parent == folder:
@@ -186,7 +185,7 @@ def _over_strengths(
         its_progress = WholeProgress(prefix_progress(last, f"strength {strength}, all attackers"))
         its_progress.expect(Work(resolved, inputs).attackers())
         ensemble = run_attackers(resolved, inputs, its_progress)
-        return EnsembleReading.of(ensemble, target, disclosure_of_attacks(resolved, inputs, ensemble))
+        return EnsembleReading.of(ensemble, target, resolved, inputs)
 
     weakest = None if target is None else sweep.weakest(judge)
     return sweep.result("mechanism", dial.name, weakest, function=dial.function)
@@ -226,7 +225,7 @@ def _over_blockings(
     first, rest = parts(progress, (len(resolved.attackers), _BLOCKINGS))
     its_progress = WholeProgress(first)
     its_progress.expect(work.attackers())
-    configured = sweep.begin("as configured", inputs, its_progress)
+    configured = sweep.begin("as configured", inputs, its_progress, one_release=True)
     utility = utility_of(inputs, configured)
     named = list(blockings(sweep.sweeper.attacker.blocking))
     # The first one is the blocking as configured, which was already attacked.

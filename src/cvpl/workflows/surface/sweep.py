@@ -16,6 +16,7 @@ from cvpl.assessment.gate import gate
 from cvpl.assessment.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.sight import sight_findings
 from cvpl.assessment.verdict import risk_section
 from cvpl.assessment.warnings import attackers_left_out, too_many_labels
 from cvpl.attack.attacker import Attacker
@@ -40,10 +41,12 @@ class EnsembleReading:
     reasons: tuple[str, ...]
 
     @classmethod
-    def of(cls, ensemble: EnsembleOutcome, target: float, disclosure: Disclosure) -> EnsembleReading:
-        """Judge as the gate of an audit would, with the target as its limit."""
+    def of(cls, ensemble: EnsembleOutcome, target: float, resolved: ResolvedConfig, inputs: Inputs) -> EnsembleReading:
+        """Judge as the gate of an audit would, with the target as its limit: attackers must see, too."""
         headline = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-        reasons = gate(ensemble, headline, None, target, {}, (), disclosure)[0].reasons
+        disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
+        unseen = sight_findings(ensemble, resolved, inputs)
+        reasons = gate(ensemble, headline, None, target, {}, unseen, disclosure)[0].reasons
         risk = disclosure.published_or_none(risk_section(ensemble.risk, ensemble))
         rate = disclosure.published(measurements.rate(headline))
         figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
@@ -70,6 +73,8 @@ class Sweep:
         self.rows: list[out.SurfaceSetting] = []
         self.failed: list[out.FailedStrength] = []
         self.verdicts: dict[Strength, EnsembleReading] = {}
+        self.unseen: tuple[str, ...] = ()
+        """What no attacker sees, where all rows are of one release."""
         self._sweeper: SweepAttacker | None = None
         self._inputs: dict[str, out.Input] = {}
         self._scenario = "blind"
@@ -88,8 +93,13 @@ class Sweep:
         assert self._sweeper is not None  # noqa: S101 - used only after the sweep has begun
         return self._sweeper
 
-    def begin(self, strength: Strength, inputs: Inputs, progress: ProgressCallback) -> AttackerOutcome:
-        """Run all attackers on the first release; the strongest by risk runs the sweep, and its attack is the first."""
+    def begin(
+        self, strength: Strength, inputs: Inputs, progress: ProgressCallback, *, one_release: bool = False
+    ) -> AttackerOutcome:
+        """Run all attackers on the first release; the strongest by risk runs the sweep, and its attack is the first.
+
+        With `one_release` all rows are of this release, and what attackers do not see in it holds for all of them.
+        """
         ensemble = run_attackers(self.resolved, inputs, progress)
         chosen = ensemble.chosen
         attacker = chosen.measured.attack.attacker
@@ -100,9 +110,11 @@ class Sweep:
         if inputs.evaluation.matches is not None:
             self._scenario = inputs.evaluation.matches.scenario
         self._notices = _notices(ensemble, inputs, self.resolved)
-        if self.target is not None:
-            disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
-            self.verdicts[strength] = EnsembleReading.of(ensemble, self.target, disclosure)
+        if self.target is not None and one_release:
+            unseen = sight_findings(ensemble, self.resolved, inputs)
+            self.unseen = tuple(finding.message for finding in unseen if finding.closes_gate)
+        elif self.target is not None:
+            self.verdicts[strength] = EnsembleReading.of(ensemble, self.target, self.resolved, inputs)
         return chosen
 
     def attack(self, inputs: Inputs, progress: ProgressCallback, attacker: Attacker | None = None) -> AttackerOutcome:
@@ -139,15 +151,16 @@ class Sweep:
         ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
         disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
         self._k = min(self._k, disclosure.k)
-        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure)
+        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, self.unseen)
         return setting_row(strength, read, inputs, useful)
 
     def weakest(self, judge: Callable[[Strength], EnsembleReading | None]) -> out.WeakestSetting | None:
         """The weakest setting from which all are inside and that holds against all attackers; None if there is none.
 
         The strongest attacker on the weakest release may not be the strongest on a stronger one. So `judge` tests the
-        setting's release against all attackers (None: there are no others). If one of them exceeds the target, the
-        setting is outside, and the next stronger one is tried. The reported risk is that of the strongest there.
+        setting's release against all attackers, and for what they cannot see (None: its release was not kept). If one
+        of them exceeds the target, or is blind, the setting is outside, and the next stronger one is tried. The
+        reported risk is that of the strongest there.
         """
         while (at := weakest_inside([bool(row.safe) for row in self.rows])) is not None:
             row = self.rows[at]
