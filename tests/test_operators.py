@@ -24,7 +24,7 @@ from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.distance import fit_mahalanobis
 from cvpl.operators.similarity.fellegi_sunter import _chance
 from cvpl.operators.similarity.levels import split_levels
-from cvpl.operators.similarity.scorers import CosineScorer, inner
+from cvpl.operators.similarity.scorers import CosineScorer, DistanceScorer, inner
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.operators.vectorization.moments import moments
@@ -456,3 +456,16 @@ def test_levels_of_agreement_by_hand():
     assert split_levels(np.array([2.0]), np.array([0.25]), 1.0, -3.0)[0] == -3
     near, more = split_levels(np.array([2.0]), np.array([0.75]), 0.5, -3.0)  # u counts as at most m
     assert [near[0], more[0]] == [2, 0]
+
+
+@pytest.mark.parametrize("width", [0, 1, 7])
+@pytest.mark.parametrize("distinct", [1, 5, 400])
+def test_equal_pairs_that_are_scored_once_have_the_bits_of_the_formula(distinct, width):
+    """Tables of few distinct vectors: the score of a pair is that of the formula, however many pairs are equal."""
+    rng = np.random.default_rng(distinct)
+    vectors = rng.normal(size=(distinct, width))
+    a, b = vectors[rng.integers(0, distinct, 60)], vectors[rng.integers(0, distinct, 80)]
+    queries, candidates = (rows.ravel() for rows in np.indices((60, 80)))
+    for scorer in (CosineScorer(a, b), DistanceScorer(a, b, centre=np.full(width, 0.25))):
+        expected = scorer.formula(a[queries], b[candidates])
+        assert np.array_equal(scorer.pairs(queries, candidates), expected)

@@ -19,6 +19,8 @@ Scores = NDArray[np.floating]
 Rows = NDArray[np.intp]
 
 _PAIRS_AT_ONCE = 2048
+_TIED = 4
+"""With this many pairs for each record, and for each distinct pair, equal pairs are scored once."""
 _RECORDS_AT_ONCE = 1 << 14
 _LARGEST_SINGLE = 1e15
 """Products of longer vectors are computed in double precision: their squares would overflow a single."""
@@ -122,7 +124,20 @@ class VectorScorer:
         return replace(self, a=taken(self.a, queries), b=taken(self.b, candidates))
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
-        """The formula, in pieces that fit in the cache."""
+        """The formula, in pieces that fit in the cache; if many pairs are equal, once for each distinct pair."""
+        if len(queries) > _TIED * (len(self.a) + len(self.b)):
+            (a, of_query), (b, of_candidate) = self._distinct
+            if _TIED * len(a) * len(b) <= len(queries):
+                scores = self._formulas(np.repeat(a, len(b)), np.tile(b, len(a))).reshape(len(a), len(b))
+                return np.asarray(scores[of_query[queries], of_candidate[candidates]])
+        return self._formulas(queries, candidates)
+
+    @cached_property
+    def _distinct(self) -> tuple[tuple[Rows, Rows], tuple[Rows, Rows]]:
+        """For queries and candidates: one row of each distinct vector, and the number of each row's vector."""
+        return _distinct(self.a), _distinct(self.b)
+
+    def _formulas(self, queries: Rows, candidates: Rows) -> Floats:
         result = np.empty(len(queries))
         for start in range(0, len(queries), _PAIRS_AT_ONCE):
             at = slice(start, start + _PAIRS_AT_ONCE)
@@ -267,6 +282,15 @@ def taken(vectors: Floats, rows: Rows) -> Floats:
     if count and rows[-1] - rows[0] == count - 1 and bool((np.diff(rows) == 1).all()):
         return vectors[int(rows[0]) : int(rows[0]) + count]
     return vectors[rows]
+
+
+def _distinct(vectors: Floats) -> tuple[Rows, Rows]:
+    """One row of each distinct vector, and the number of each row's vector."""
+    if not vectors.shape[1]:
+        return np.zeros(min(1, len(vectors)), dtype=np.intp), np.zeros(len(vectors), dtype=np.intp)
+    whole = np.ascontiguousarray(vectors).view(np.dtype((np.void, vectors.dtype.itemsize * vectors.shape[1])))
+    _, first, number = np.unique(whole.ravel(), return_index=True, return_inverse=True)
+    return first, number
 
 
 def inner(a: Floats, b: Floats) -> Floats:
