@@ -18,7 +18,11 @@ from cvpl.laboratory.mechanisms.perturbation import Perturbation
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
 from cvpl.workflows.reading import read_plan
 
-EXACT = [name for name, item in FAMILY.items() if item.get("alignment") not in ("cells", "differences")]
+EXACT = [
+    name
+    for name, item in FAMILY.items()
+    if item.get("alignment") not in ("cells", "differences") and item.get("evidence") != "words"
+]
 """The members that run on a release of single values, without two columns of one unit."""
 COLUMNS = {
     "person_id": {"role": "id"},

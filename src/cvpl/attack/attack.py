@@ -15,6 +15,7 @@ from cvpl.attack.interpolation import betweenness, ordered_features
 from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
 from cvpl.attack.prepared_attack import prepare
 from cvpl.attack.representation import Representation
+from cvpl.attack.shared_words import fitting_words, text_columns
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.single_values import value_ratios
 from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
@@ -130,6 +131,7 @@ class Attack:
             density      log mean of exp s(x, y) over the release, minus the same over the reference people
             values       log ratio of the shares of the release and of other people that have x_c, summed over columns
             between      -log of the least sine between x to a record and x to another person (`interpolation`)
+            words        how well the words of one released record fit the person's texts (`shared_words`)
 
         Without a second candidate, or without a reference person in the block, the lowest possible score is used.
         """
@@ -138,6 +140,8 @@ class Attack:
         supporting = found.best
         if self.attacker.evidence == "between":
             return self._between(table)
+        if self.attacker.evidence == "words":
+            return fitting_words(self._asked(table), self.protected, text_columns(self.original, self.protected))
         if self.attacker.evidence == "values":
             return value_ratios(self._asked(table), self.protected, self._known_people)
         if self.attacker.evidence == "margin":

@@ -21,10 +21,11 @@ Alignment = Literal["none", "release", "cells", "ranks", "differences"]
 """What the attacker does with its own values: nothing; generalize them to the released ones; generalize them only where
 the release has single values, and compare other cells by the values that they allow; compare the ranks of numbers and
 times, and labels under their names in the release; or compare differences between times, and between numbers."""
-Evidence = Literal["best", "margin", "reference", "density", "values", "between"]
+Evidence = Literal["best", "margin", "reference", "density", "values", "between", "words"]
 """The evidence for a link: the best candidate's score, its lead over the second best or over the best reference person,
 how much denser the release is around the record than the reference, how much more often the release has its single
-values than other people, or how exactly a released record lies on the line between it and another person."""
+values than other people, how exactly a released record lies on the line between it and another person, or how well the
+words of one released record fit its texts."""
 
 
 class Attacker(Settings):
@@ -72,9 +73,12 @@ class Attacker(Settings):
             raise ValueError(
                 "evidence by single values counts values; set `similarity: rarity` or `similarity: agreement`"
             )
-        if self.evidence == "between" and not (self.similarity == "euclidean" and self.projection == "identity"):
+        if self.evidence in ("between", "words") and not (
+            self.similarity == "euclidean" and self.projection == "identity"
+        ):
             raise ValueError(
-                "points between two people are found by distances; set `similarity: euclidean`, `projection: identity`"
+                "points between two people and shared words are found beside the nearest records; set `similarity: "
+                "euclidean`, `projection: identity`"
             )
         if self.evidence == "density" and not (self.compares_values and self.blocking.compares_everybody):
             raise ValueError(

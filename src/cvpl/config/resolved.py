@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.interpolation import FEWEST_FEATURES
+from cvpl.attack.shared_words import text_columns
 from cvpl.config import people_asked
 from cvpl.config.attackers import drawn_attackers
 from cvpl.config.family import FAMILY
@@ -146,9 +147,8 @@ class ResolvedConfig:
 
         Members of the family are left out if the remaining half of the control is too small for an interval, and those
         that compare what the tables do not have: cells if every released cell is a single value, differences without
-        two columns of one unit, points between people without two numbers. Evidence that no single record gives needs
-        a control. Other attackers that need a reference sample
-        raise InputError.
+        two columns of one unit, points between people without two numbers, words without texts. Evidence that no single
+        record gives needs a control. Other attackers that need a reference sample raise InputError.
         """
         asked = dict(self.attackers)
         if self.is_family:
@@ -227,8 +227,10 @@ def _has_what_is_compared(attacker: Attacker, pair: Pair) -> bool:
         return bool(generalized_columns(original, protected))
     if attacker.alignment == "differences":
         return bool(compared_differences(original))
-    if attacker.evidence in ("between", "values") and pair.control is None:
+    if attacker.evidence in ("between", "values", "words") and pair.control is None:
         return False  # the own match cannot be left out of evidence that no single record gives
+    if attacker.evidence == "words":
+        return bool(text_columns(original, protected))
     if attacker.evidence == "between":
         return sum(spec.type != "category" for spec in original.specs) >= FEWEST_FEATURES
     return True
