@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass, field, replace
-from math import sqrt
+from math import comb, sqrt
 
 import numpy as np
 
 from cvpl.assessment.diagnostics.self_linkage import SCREENED
 from cvpl.assessment.speed import REFERENCE, Speed
-from cvpl.attack import tolerances
+from cvpl.attack import interpolation, tolerances
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.attack.table_blocks import assign_blocks
@@ -76,6 +76,13 @@ _COMPILER = 0.8
 """Loading what was compiled."""
 _DENSITY, _DENSITY_COMPILED = 8e-9, 0.7e-9
 """A column of a pair in a density, in tiles and by compiled loops."""
+_LINE, _LINE_PAIR, _LINE_NEAREST = 3e-9, 0.12e-6, 22e-6
+"""A line between two people, a pair of people who may be its ends, and a feature of a person in a large table, where
+only the nearest people are tried."""
+_WORD_PAIR, _TEXT = 25e-9, 40e-6
+"""A pair of texts that are compared by their words, and a text."""
+_CHANGE, _CHANGED_PAIR = 0.25, 1.6e-3
+"""The estimate of how the release writes its columns, and a pair of columns in it."""
 _COMPONENTS = 0.3
 """Principal components over features, but at least one a column."""
 
@@ -215,6 +222,8 @@ class AttackCosts:
         plain = self._speed.plain
         records = people.asked + people.released
         search = Cost(_ATTACK * plain)
+        if attacker.alignment == "ranks":
+            search += shared.once("tables", keys.tables, lambda: self.change(it))
         search += shared.once("space", keys.space, lambda: Cost(_VECTOR_CELL * plain * it.columns * records))
         if it.fits:
             search += shared.once("projection", keys.projection, lambda: self.fit(it, records))
@@ -250,6 +259,10 @@ class AttackCosts:
             cost += self.fit(it, people.asked + people.released)
         cost += self.search(it, people.asked + base, people.released) + self.evidence(it, people)
         return cost
+
+    def change(self, it: Compared) -> Cost:
+        """The estimate of how the release writes each column."""
+        return Cost((_CHANGE + _CHANGED_PAIR * comb(it.columns, 2)) * self._speed.plain)
 
     def match_agreement(self, it: Compared, people: Searched) -> Cost:
         """The estimate of how often matches agree."""
@@ -301,12 +314,26 @@ class AttackCosts:
 
     def evidence(self, it: Compared, people: Searched) -> Cost:
         """What evidence takes beyond the best candidates."""
-        everybody = people.asked + people.control
-        if it.attacker.evidence == "density":
+        everybody, kind, plain = people.asked + people.control, it.attacker.evidence, self._speed.plain
+        if kind == "density":
             pairs = everybody * (people.released + people.reference)
             each = _DENSITY if pairs < COMPILED_PAIRS else _DENSITY_COMPILED
-            return Cost(0, each * it.columns * pairs * self._speed.plain)
+            return Cost(0, each * it.columns * pairs * plain)
+        if kind == "between":
+            return Cost(self._lines(everybody, people.released) * plain)
+        if kind == "words":
+            return Cost((_WORD_PAIR * everybody * people.released + _TEXT * (everybody + people.released)) * plain)
+        if kind == "values":
+            return Cost(_VECTOR_CELL * it.columns * (everybody + people.released) * plain)
         return self.search(it, everybody, people.reference) if it.attacker.needs_reference else Cost()
+
+    def _lines(self, everybody: int, released: int) -> float:
+        """Trying the lines between people, in seconds of the reference core."""
+        affordable = interpolation.MOST_LINES // max(1, everybody**2)
+        if affordable >= interpolation.FEWEST_RECORDS:
+            return everybody**2 * (_LINE_PAIR + _LINE * min(affordable, released))
+        ordered = self._kinds["numeric"] + self._kinds["datetime"]
+        return _LINE_NEAREST * ordered * everybody
 
     def _count(self, attacker: Attacker) -> Compared:
         key = WorkKeys.of(attacker, None).space

@@ -31,6 +31,7 @@ class Phase(StrEnum):
     CANARIES = "canaries"
     COMBINING = "combining the evidence"
     HEADLINE = "checking the strongest attacker"
+    SIGHT = "what the attackers can see"
     SELF_LINKAGE = "self-linkage"
     POWER_DROPS = "power without a column"
     CONTRIBUTIONS = "feature contribution"

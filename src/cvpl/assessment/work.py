@@ -7,8 +7,8 @@ from copy import copy
 from dataclasses import replace
 from math import comb
 
-from cvpl.assessment import screening
-from cvpl.assessment.attack_cost import AttackCosts, Compared, Cost, SharedCosts, cores
+from cvpl.assessment import screening, sight
+from cvpl.assessment.attack_cost import AttackCosts, Compared, Cost, Searched, SharedCosts, cores
 from cvpl.assessment.diagnostics import (
     canaries,
     power_drop,
@@ -176,6 +176,7 @@ class Work:
         asked = max(self._costs.searched(attacker).asked for attacker in running)
         people = _SUBGROUP_PERSON * asked * self._speed.plain
         return [
+            *([self._step(Phase.SIGHT, self._sight(running))] if self._costs.control else ()),
             self._step(Phase.SELF_LINKAGE, linkage),
             self._step(Phase.POWER_DROPS, self._at_once(drops)),
             self._step(Phase.CONTRIBUTIONS, contributions),
@@ -188,6 +189,13 @@ class Work:
             *self._inferring(),
             self._step(Phase.RESULT, Cost(_RESULT * self._speed.plain)),
         ]
+
+    def _sight(self, running: list[Attacker]) -> Cost:
+        """The estimated change, and a search for originals who are brought through it."""
+        released = min(self._costs.released, sight.RELEASED)
+        people = Searched(min(self._costs.rows, sight.PLANTED), min(self._costs.control, sight.CONTROLS), 0, released)
+        found = self._mean(running, lambda it: self._costs.attack(it.attacker, people, SharedCosts()).whole)
+        return self._mean(running, self._costs.change) + found
 
     def _singling_out(self) -> Cost:
         """Every set of up to three columns, and predicates."""

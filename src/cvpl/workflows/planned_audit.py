@@ -75,6 +75,7 @@ class PlannedAudit:
                 known = with_sight(findings, first, resolved, inputs)
                 on_first_answer(verdict(first, known, disclosure_of_attacks(resolved, inputs, first)))
             ensemble = looked or run_attackers(resolved, inputs, progress, combining=True, shared=shared)
+            progress(Phase.SIGHT, None)
             findings = with_sight(findings, ensemble, resolved, inputs)
             measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
             disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
