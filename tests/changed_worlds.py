@@ -29,7 +29,9 @@ COLUMNS = {
     "town": {"role": "quasi_identifier", "type": "category"},
     "trade": {"role": "attribute", "type": "category"},
 }
+TEXTS = {"note": {"role": "attribute", "type": "category"}, "remark": {"role": "attribute", "type": "category"}}
 _TOWNS, _TRADES = ("Ashby", "Bree", "Corby", "Dale"), ("baker", "cook", "smith")
+_WORDS = [f"word{number}" for number in range(40)]
 SEVEN = ("ranks", "ranks_reference", "ranks_fellegi_sunter", "differences", "between", "words", "single_values")
 CHANGES = ("none", "units", "mirrored", "logged and shifted", "new labels", "everything", "strangers")
 
@@ -78,6 +80,16 @@ def people(count: int, missing: float, rng: np.random.Generator) -> dict[str, li
         "trade": [_TRADES[t] for t in np.digitize(old + 0.5 * rng.normal(size=count), [-0.9, 0.6])],
     }
     return {name: [None if rng.random() < missing else v for v in values] for name, values in table.items()}
+
+
+def texts(count: int, rng: np.random.Generator) -> dict[str, list]:
+    """Two columns of texts of eight words, of which a few are in most texts."""
+    shares = 1 / np.arange(1, len(_WORDS) + 1)
+    made = [[" ".join(rng.choice(_WORDS, 8, p=shares / shares.sum())) for _ in range(count)] for _ in TEXTS]
+    return {
+        name: [None if rng.random() < 0.1 else text for text in column]
+        for name, column in zip(TEXTS, made, strict=True)
+    }
 
 
 def released(source: dict[str, list], change: str, rng: np.random.Generator) -> dict[str, list]:

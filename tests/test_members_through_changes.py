@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from changed_worlds import COLUMNS, both_scores, changed_world, listed, people
+from changed_worlds import COLUMNS, TEXTS, both_scores, changed_world, listed, people, texts
 from oracle import through_changes as oracle
 from oracle.attack import attack as oracle_attack
 from oracle.family import ESTIMATED, NEAREST, PAPER, PLAIN, gathered
@@ -126,35 +126,22 @@ def test_single_values_are_counted_in_the_release_and_among_other_people(seed):
     assert scores + controls == pytest.approx(mine, abs=CLOSE)
 
 
-WORDS = [f"word{number}" for number in range(40)]
-_TEXTS = {"note": {"role": "attribute", "type": "category"}, "remark": {"role": "attribute", "type": "category"}}
-
-
-def _texts(count, rng):
-    shares = 1 / np.arange(1, len(WORDS) + 1)
-    made = [
-        [None if rng.random() < 0.1 else " ".join(rng.choice(WORDS, 8, p=shares / shares.sum())) for _ in range(count)]
-        for _ in _TEXTS
-    ]
-    return dict(zip(_TEXTS, made, strict=True))
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_words_of_all_texts_are_compared_with_one_record_at_a_time(seed):
     """Texts of which half of the words were cut out, or replaced by a mark, beside other columns and missing texts."""
     rng = np.random.default_rng(seed)
-    columns = COLUMNS | _TEXTS
-    tables = [people(size, 0.05, rng) | _texts(size, rng) for size in (30, 40)]
+    columns = COLUMNS | TEXTS
+    tables = [people(size, 0.05, rng) | texts(size, rng) for size in (30, 40)]
     mark = ("", "XXX")[seed % 2]
     kept = {
         name: [v and " ".join(w if rng.random() < 0.5 else mark for w in v.split()) for v in tables[0][name]]
-        for name in _TEXTS
+        for name in TEXTS
     }
-    released = tables[0] | {"note": kept["note"], "remark": _texts(30, rng)["remark"] if seed > 3 else kept["remark"]}
+    released = tables[0] | {"note": kept["note"], "remark": texts(30, rng)["remark"] if seed > 3 else kept["remark"]}
     pair = make_pair(columns, tables[0], released, tables[1])
     done, scores, controls = both_scores(pair, "words", columns)
     own, control = aligned(pair, done.form)
-    assert all(oracle.are_texts(own[name]) for name in _TEXTS)
-    mine = [oracle.fitting_words(table, released, list(_TEXTS)) for table in (own, control)]
+    assert all(oracle.are_texts(own[name]) for name in TEXTS)
+    mine = [oracle.fitting_words(table, released, list(TEXTS)) for table in (own, control)]
     assert scores == pytest.approx(mine[0], abs=CLOSE)
     assert controls == pytest.approx(mine[1], abs=CLOSE)
