@@ -1,0 +1,331 @@
+"""Whether an audit says what its attackers cannot see: each finding on a release made for it, and on no healthy one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import cvpl
+from changed_worlds import people as mixed_people
+from changed_worlds import released
+from cvpl.assessment.sight import PlantedPeople
+from cvpl.operators.recoding import Recoding
+from worlds import make_pair
+
+BLIND = {
+    "unread_columns",
+    "unmatched_columns",
+    "unread_texts",
+    "renamed_columns",
+    "originals_not_found",
+    "change_not_seen",
+}
+KINDS = {"age": "numeric", "income": "numeric", "weight": "numeric", "town": "category", "trade": "category"}
+SEEING, BLINDED = ("ranks", "fellegi_sunter_em", "rarity"), ("fellegi_sunter_em", "rarity")
+
+
+def people(count, rng):
+    """Numbers and labels that hang together; nearly everybody has an income of his own."""
+    skill, old = rng.normal(size=count), rng.normal(size=count)
+    return pd.DataFrame(
+        {
+            "age": np.clip(np.rint(45 + 15 * old), 18, 90),
+            "income": np.round(np.exp(10 + 0.5 * skill + 0.2 * old + 0.2 * rng.normal(size=count)), 0),
+            "weight": np.round(75 + 10 * old + 4 * skill + 6 * rng.normal(size=count), 1),
+            "town": np.array(["Ashby", "Bree", "Corby", "Dale"])[
+                np.digitize(skill + 0.6 * rng.normal(size=count), [-0.6, 0.8, 1.6])
+            ],
+            "trade": np.array(["baker", "cook", "smith"])[np.digitize(old + 0.6 * rng.normal(size=count), [-1.0, 0.5])],
+        }
+    )
+
+
+def with_noise(table, rng):
+    return table.assign(
+        **{
+            name: np.round(table[name] + spread * rng.normal(size=len(table)), 1)
+            for name, spread in (("age", 2), ("income", 3000), ("weight", 1.5))
+        }
+    )
+
+
+def in_classes(table, rng):
+    lows = {name: table[name] // width * width for name, width in (("age", 10), ("income", 10_000), ("weight", 10))}
+    widths = {"age": 10, "income": 10_000, "weight": 10}
+    return table.assign(
+        **{name: [f"{low:.0f}-{low + widths[name] - 1:.0f}" for low in values] for name, values in lows.items()}
+    )
+
+
+def resampled(table, rng):
+    """Every column drawn anew, on its own."""
+    return pd.DataFrame({name: rng.choice(table[name], len(table)) for name in table})
+
+
+def drawn_together(table, rng):
+    """Records drawn with noise, as a generator does."""
+    return with_noise(table.iloc[rng.integers(len(table), size=len(table))].reset_index(drop=True), rng)
+
+
+def hashed(table, rng):
+    key = {value: rng.random() * 1e6 for value in sorted(set(table["income"]))}
+    return with_noise(table, rng).assign(income=[key[value] for value in table["income"]])
+
+
+def with_tokens(table, rng):
+    return with_noise(table, rng).assign(town=[f"{rng.integers(1 << 40):x}" for _ in range(len(table))])
+
+
+def in_dollars(table, rng):
+    return with_noise(table, rng).assign(income=table["income"] * 40 + 5e6)
+
+
+def exchanged(table, rng):
+    noisy = with_noise(table, rng)
+    return noisy.assign(age=noisy["weight"], weight=noisy["age"])
+
+
+def under_another_name(table, rng):
+    return with_noise(table, rng).rename(columns={"income": "salary"})
+
+
+def logged(table, rng):
+    return table.assign(
+        income=np.log(table["income"]),
+        weight=200 - table["weight"],
+        town=table["town"].map({"Ashby": "a", "Bree": "b", "Corby": "c", "Dale": "d"}),
+    )
+
+
+def audited(release, attackers=SEEING, seed=0, kinds=KINDS, size=200, **more):
+    """The audit of a release of strangers, changed by `release`."""
+    rng = np.random.default_rng([seed, 12])
+    original, control, strangers = (people(count, rng)[list(kinds)] for count in (size, size + 40, size))
+    made = release(strangers, rng)
+    return _audit(original, made.iloc[rng.permutation(len(made))], control, attackers, kinds, **more)
+
+
+def _audit(original, made, control, attackers=SEEING, kinds=KINDS, **more):
+    config = {
+        "columns": {name: {"role": "quasi_identifier", "type": kind} for name, kind in kinds.items()},
+        "attacker": "default",
+        "sensitivity": False,
+        "seed": 3,
+        "search": {"threads": 1},
+    }
+    return cvpl.audit(original, made.reset_index(drop=True), config, control=control, attackers=attackers, **more)
+
+
+def blind(result):
+    return {finding.check for finding in result.preflight} & BLIND
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("release", "size"), [(with_noise, 200), (in_classes, 200), (drawn_together, 200), (resampled, 1500)]
+)
+def test_a_healthy_release_has_no_finding(release, size, seed):
+    """Noise, classes and synthetic data are read, and the risk of strangers cannot be told from 0.
+
+    Columns that are drawn on their own lose their associations, so they must have the originals' distribution.
+    """
+    result = audited(release, seed=seed, size=size)
+    assert not blind(result)
+    assert result.verdict.kind == "indistinguishable_from_zero"
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        (hashed, {"unread_columns"}),
+        (with_tokens, {"unread_columns", "unmatched_columns"}),
+        (in_dollars, {"unmatched_columns"}),
+        (exchanged, {"renamed_columns"}),
+        (under_another_name, {"renamed_columns"}),
+    ],
+)
+def test_a_column_that_cannot_be_read_closes_the_gate(release, expected):
+    """A low risk is no comfort then: it cannot be told, and the reason is in the sentence."""
+    result = audited(release, fail_above=0.5, size=1000 if release is exchanged else 200)
+    assert blind(result) == expected
+    assert all(finding.closes_gate for finding in result.preflight if finding.check in BLIND)
+    assert result.verdict.kind == "undetermined"
+    assert not result.policy.met
+
+
+def test_free_text_that_no_column_compares_closes_the_gate():
+    """A column of sentences that the configuration does not declare."""
+    rng = np.random.default_rng(5)
+    words = [f"word{number}" for number in range(500)]
+    notes = [" ".join(rng.choice(words, 25)).capitalize() + "." for _ in range(200)]
+    assert "unread_texts" in blind(audited(lambda table, rng: with_noise(table, rng).assign(note=notes)))
+
+
+def test_columns_that_tell_nobody_apart_close_the_gate():
+    """Two columns of few labels: the originals are not found in their own table."""
+    kinds = {"town": "category", "trade": "category"}
+    result = audited(lambda table, rng: table, kinds=kinds, attackers=BLINDED)
+    assert "originals_not_found" in blind(result)
+    assert result.verdict.kind == "undetermined"
+
+
+def test_attackers_who_do_not_see_a_change_are_told_from_those_who_do():
+    """Logged, mirrored and renamed at once: values and their frequencies find nobody, ranks do."""
+    assert "change_not_seen" in blind(audited(logged, attackers=BLINDED))
+    assert "change_not_seen" not in blind(audited(with_noise, attackers=BLINDED))
+
+
+def coarse(table, rng):
+    halves = {name: np.where(table[name] > table[name].median(), "high", "low") for name in ("age", "income", "weight")}
+    ends = {"age": ("18-45", "46-90"), "income": ("0-22000", "22001-900000"), "weight": ("20-75", "76-160")}
+    return table.assign(**{name: [ends[name][half == "high"] for half in halves[name]] for name in halves})
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_coarse_classes_are_protection_and_open_the_gate(seed):
+    """Nobody could tell people apart in two classes of each number, which is no blindness."""
+    result = audited(coarse, seed=seed, fail_above=0.3)
+    assert not blind(result)
+    assert [finding.closes_gate for finding in result.preflight if finding.check == "coarse_classes"] == [False]
+    assert result.verdict.kind == "indistinguishable_from_zero"
+    assert result.policy.met
+
+
+def test_without_a_control_nothing_is_asked():
+    """There is no risk to comfort with."""
+    rng = np.random.default_rng(4)
+    original, strangers = people(200, rng), people(200, rng)
+    found = {item.check for item in _audit(original, hashed(strangers, rng), None, BLINDED).preflight}
+    assert not found & {"unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"}
+
+
+@pytest.mark.parametrize("release", [with_noise, hashed, coarse, logged])
+def test_originals_and_controls_who_change_places_have_the_same_findings(release):
+    """A release of strangers looks the same to both."""
+    rng = np.random.default_rng(6)
+    one, other, strangers = (people(220, rng) for _ in range(3))
+    made = release(strangers, rng)
+    there, back = _audit(one, made, other, BLINDED), _audit(other, made, one, BLINDED)
+    assert blind(there) == blind(back)
+    assert there.verdict.kind == back.verdict.kind
+
+
+@pytest.mark.parametrize(
+    ("found", "attainable", "seen", "coarse"),
+    [
+        (0.15, 0.2, True, False),
+        (0.149, 0.2, False, False),
+        (0.4, 0.8, True, False),
+        (0.399, 0.8, False, False),
+        (0.0, 0.149, False, True),
+        (0.0, 0.15, False, False),
+    ],
+)
+def test_people_count_as_seen_if_15_percent_and_half_of_those_who_can_be_found_are(found, attainable, seen, coarse):
+    planted = PlantedPeople("ranks", found, attainable)
+    assert (planted.seen, planted.coarse) == (seen, coarse)
+
+
+def sights(change, seed=0, size=600):
+    """How every column of a release of strangers is read, by its name."""
+    rng = np.random.default_rng([seed, 31])
+    own, others = mixed_people(size, 0.02, rng), mixed_people(size, 0.02, rng)
+    pair = make_pair(_COLUMNS, own, change(released(others, "none", rng), rng))
+    recoding = Recoding.fit(pair.original, pair.protected, np.random.default_rng(1))
+    return {sight.column: sight.seen for sight in recoding.sights}
+
+
+_COLUMNS = {
+    "income": {"role": "attribute", "type": "numeric"},
+    "spent": {"role": "attribute", "type": "numeric"},
+    "children": {"role": "attribute", "type": "numeric"},
+    "height": {"role": "attribute", "type": "numeric"},
+    "rooms": {"role": "attribute", "type": "numeric"},
+    "came": {"role": "attribute", "type": "datetime"},
+    "left": {"role": "attribute", "type": "datetime"},
+    "town": {"role": "attribute", "type": "category"},
+    "trade": {"role": "attribute", "type": "category"},
+}
+
+
+def _each(name, change):
+    def changed(table, rng):
+        return table | {name: [None if value is None else change(value) for value in table[name]]}
+
+    return changed
+
+
+def _keyed(name):
+    def changed(table, rng):
+        key = {value: float(rng.random()) for value in sorted({v for v in table[name] if v is not None})}
+        return table | {name: [None if value is None else key[value] for value in table[name]]}
+
+    return changed
+
+
+def test_columns_of_an_unchanged_release_are_read_as_they_are():
+    found = sights(lambda table, rng: table)
+    assert found.pop("rooms") == "constant"
+    assert set(found.values()) == {"as_is"}
+
+
+@pytest.mark.parametrize(
+    ("change", "column", "seen"),
+    [
+        (_each("income", lambda v: v * 1.1), "income", "as_is"),
+        (_each("income", lambda v: float(np.log(v))), "income", "recoded"),
+        (_each("income", lambda v: 50_000 - v), "income", "recoded"),
+        (_each("income", lambda v: 1 / v), "income", "recoded"),
+        (_each("height", lambda v: v / 2.54 + 7), "height", "recoded"),
+        (_each("children", lambda v: 5 - v), "children", "recoded"),
+        (_each("town", lambda v: v[::-1]), "town", "recoded"),
+        (_each("town", lambda v: "everywhere"), "town", "constant"),
+        (_each("height", lambda v: 1.0), "height", "constant"),
+        (_keyed("income"), "income", "unread"),
+        (_keyed("height"), "height", "unread"),
+    ],
+    ids=[
+        "units",
+        "log",
+        "mirrored",
+        "inverse",
+        "inches",
+        "turned",
+        "renamed",
+        "one",
+        "one number",
+        "hash",
+        "hash alone",
+    ],
+)
+def test_the_change_of_a_column_is_understood_or_not(change, column, seen):
+    """The other columns are read as they are."""
+    found = sights(change)
+    assert found.pop(column) == seen
+    assert set(found.values()) <= {"as_is", "constant"}
+
+
+def test_a_change_is_brought_to_people_as_the_release_made_it():
+    """`to_release` of an original is its released value, up to the sampling of the release's values."""
+    rng = np.random.default_rng(8)
+    own = mixed_people(500, 0.0, rng)
+    towns = {"Ashby": "t1", "Bree": "t2", "Corby": "t3", "Dale": "t4"}
+    made = own | {
+        "income": [float(np.log(value)) for value in own["income"]],
+        "spent": [-value for value in own["spent"]],
+        "town": [towns[value] for value in own["town"]],
+    }
+    pair = make_pair(_COLUMNS, own, made)
+    recoding = Recoding.fit(pair.original, pair.protected, rng)
+    brought = recoding.to_release(pair.original)
+    assert brought.columns["income"].values == pytest.approx(np.array(made["income"]))
+    assert brought.columns["spent"].values == pytest.approx(np.array(made["spent"]))
+    labels = brought.columns["town"].labels
+    assert [labels[code] for code in brought.columns["town"].codes] == made["town"]
+    for name in ("children", "height", "came", "left", "trade"):
+        assert brought.columns[name].bits()[0].tolist() == pair.original.columns[name].bits()[0].tolist()
+    assert not recoding.is_plain
+    assert Recoding.fit(pair.original, replace(pair.original, name="protected"), rng).is_plain
