@@ -6,10 +6,13 @@ whose releases are unchanged, in other units, mirrored, logged, shifted, renamed
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import numpy as np
 import pytest
 
-from changed_worlds import COLUMNS, TEXTS, both_scores, changed_world, listed, people, texts
+from changed_worlds import COLUMNS, SEVEN, START, TEXTS, both_scores, changed_world, listed, people, texts
+from cvpl.evaluation.control import power_at
 from oracle import through_changes as oracle
 from oracle.attack import attack as oracle_attack
 from oracle.family import ESTIMATED, NEAREST, PAPER, PLAIN, gathered
@@ -145,3 +148,27 @@ def test_words_of_all_texts_are_compared_with_one_record_at_a_time(seed):
     mine = [oracle.fitting_words(table, released, list(TEXTS)) for table in (own, control)]
     assert scores == pytest.approx(mine[0], abs=CLOSE)
     assert controls == pytest.approx(mine[1], abs=CLOSE)
+
+
+@pytest.mark.parametrize("name", SEVEN)
+def test_columns_that_are_not_vectorized_tell_nothing(name):
+    """Columns that give everybody away find nobody with `vectorize: false`; the other two say next to nothing."""
+    rng, count, words = np.random.default_rng(0), 200, [f"w{place}" for place in range(300)]
+
+    def table(rows):
+        days = {side: [START + timedelta(minutes=int(m)) for m in rng.integers(0, 10**6, rows)] for side in "ab"}
+        return days | {
+            "income": rng.normal(size=rows).tolist(),
+            "note": [" ".join(rng.choice(words, 8)) for _ in range(rows)],
+            "x": rng.integers(0, 5, rows).astype(float).tolist(),
+            "y": rng.integers(0, 5, rows).astype(float).tolist(),
+        }
+
+    original, control, other = (table(count) for _ in range(3))
+    kinds = {"a": "datetime", "b": "datetime", "income": "numeric", "note": "category", "x": "numeric", "y": "numeric"}
+    columns = {column: {"role": "quasi_identifier", "type": kind} for column, kind in kinds.items()}
+    telling = ("a", "b", "income", "note")
+    release = other | {column: original[column] for column in telling}
+    hidden = columns | {column: columns[column] | {"vectorize": False} for column in telling}
+    _, own, others = both_scores(make_pair(hidden, original, release, control), name, hidden)
+    assert power_at(np.array(own), np.array(others), 0.05) < 0.12

@@ -140,10 +140,12 @@ class Attack:
         supporting = found.best
         if self.attacker.evidence == "between":
             return self._between(table)
+        columns = self.attacker.vectorization.compared(self.original)
         if self.attacker.evidence == "words":
-            return fitting_words(self._asked(table), self.protected, text_columns(self.original, self.protected))
+            texts = text_columns(self.original, self.protected, columns)
+            return fitting_words(self._asked(table), self.protected, texts)
         if self.attacker.evidence == "values":
-            return value_ratios(self._asked(table), self.protected, self._known_people)
+            return value_ratios(self._asked(table), self.protected, self._known_people, columns)
         if self.attacker.evidence == "margin":
             against = found.second
         elif self.reference is None:

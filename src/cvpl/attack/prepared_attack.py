@@ -101,12 +101,13 @@ def _common_form(pair: Pair, attacker: Attacker, held: Table, protected: Table, 
     granularity = detect(held, protected)
     if attacker.alignment == "cells":
         return granularity.without(generalized_columns(held, protected))
-    if attacker.alignment == "differences":
-        return DifferenceForm.of(granularity, held)
+    if attacker.alignment not in ("differences", "ranks"):
+        return granularity
+    control = None if pair.control is None else with_errors(attacker.view(pair.control), attacker.errors, seed)
     if attacker.alignment == "ranks":
-        control = None if pair.control is None else with_errors(attacker.view(pair.control), attacker.errors, seed)
         return rank_form(held, protected, control, seed, granularity)
-    return granularity
+    people = _known_people_of(held, control)
+    return DifferenceForm.of(granularity, people, attacker.vectorization.compared(people))
 
 
 def rank_form(

@@ -28,13 +28,9 @@ _SCORES_AT_ONCE = 2_000_000
 _ANYWHERE = -1
 
 
-def text_columns(original: Table, released: Table) -> list[str]:
-    """The columns that hold texts in either table."""
-    return [
-        spec.name
-        for spec in original.specs
-        if any(_holds_texts(table.columns[spec.name]) for table in (original, released))
-    ]
+def text_columns(original: Table, released: Table, columns: Sequence[str]) -> list[str]:
+    """Those of the columns that hold texts in either table."""
+    return [name for name in columns if any(_holds_texts(table.columns[name]) for table in (original, released))]
 
 
 def fitting_words(people: Table, released: Table, texts: Sequence[str]) -> Floats:

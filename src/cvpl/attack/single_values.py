@@ -10,6 +10,7 @@ column on its own links nobody by whole records, but still says whose values are
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,13 @@ USUAL = 1.0
 """What is added to the number of other people with a value."""
 
 
-def value_ratios(people: Table, released: Table, known: list[Table]) -> Floats:
-    """The score of each record; `known` are all people, the record's own table among them."""
+def value_ratios(people: Table, released: Table, known: list[Table], columns: Sequence[str]) -> Floats:
+    """The score of each record by these columns; `known` are all people, the record's own table among them."""
     total = np.zeros(people.rows)
     size = max(1, sum(table.rows for table in known))
-    for spec in people.specs:
-        asked, there = people.columns[spec.name], released.columns[spec.name]
-        others = [table.columns[spec.name] for table in known]
+    for name in columns:
+        asked, there = people.columns[name], released.columns[name]
+        others = [table.columns[name] for table in known]
         plain = all(column.plain for column in (asked, there, *others))
         keys, codes = asked.distinct(plain=plain)
         own = sum(_counts(keys, column, plain=plain) for column in others) - 1

@@ -223,14 +223,16 @@ class ResolvedConfig:
 def _has_what_is_compared(attacker: Attacker, pair: Pair) -> bool:
     """Whether the tables have the cells, the pairs of columns or the numbers that an attacker compares."""
     original, protected = (attacker.view(table) for table in (pair.original, pair.protected))
+    compared = attacker.vectorization.compared(original)
     if attacker.alignment == "cells":
         return bool(generalized_columns(original, protected))
     if attacker.alignment == "differences":
-        return bool(compared_differences(original))
+        return bool(compared_differences(original, compared))
     if attacker.evidence in ("between", "values", "words") and pair.control is None:
         return False  # the own match cannot be left out of evidence that no single record gives
     if attacker.evidence == "words":
-        return bool(text_columns(original, protected))
+        return bool(text_columns(original, protected, compared))
     if attacker.evidence == "between":
-        return sum(spec.type != "category" for spec in original.specs) >= FEWEST_FEATURES
+        ordered = [spec for spec in original.specs if spec.name in compared and spec.type != "category"]
+        return len(ordered) >= FEWEST_FEATURES
     return True

@@ -49,7 +49,9 @@ ASKED = 625
 RELEASED = 100_000
 """The most records of a canary; an independent release otherwise has as many as the release."""
 SHORTFALL = 0.01
-"""The identity canary's top-1 may be this much below the maximum with equal records."""
+"""The identity canary's top-1 may be this much below the maximum with equal records, ..."""
+SHORTFALL_OF_RANKS = 0.5
+"""... and that of ranks this share of it: ranks among originals and controls are not quite those among originals."""
 FEWEST_JUDGED = 20
 """The fewest people without a missing value for which the identity canary is judged."""
 NOTHING = 0.02
@@ -189,7 +191,8 @@ def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> Ca
     whole = whole if judged else np.ones(len(asked), dtype=bool)
     top1, attainable = float(hits[whole].mean()), float(_alone(done)[whole].mean())
     fault = None
-    if judged and top1 < attainable - SHORTFALL:
+    ranks = done.attacker.alignment == "ranks"
+    if judged and top1 < attainable - (SHORTFALL_OF_RANKS * attainable if ranks else SHORTFALL):
         fault = "it finds fewer people in the originals themselves than can be distinguished"
     found = _read(done, scores, threshold)
     return replace(found, top1_hit_rate=top1, attainable=attainable, fault=fault)

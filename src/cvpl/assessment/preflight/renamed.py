@@ -21,7 +21,8 @@ Floats = NDArray[np.float64]
 
 FAR, NEAR = 0.3, 0.1
 """A released column seems to hold another one's values if its Kolmogorov-Smirnov distance to the column of its name is
-more than the first, and that to the other at most the second; ..."""
+more than the first, and that to the other at most the second and what two samples of one population differ by, and at
+most half of the former; ..."""
 STRANGE, FAMILIAR = 0.5, 0.9
 """... for labels, if fewer than the first of its records have a label that the original's column has, and at least the
 second have one of the other column."""
@@ -57,8 +58,10 @@ def exchanged_columns(original: Table, released: Table) -> Mapping[str, str]:
             if isinstance(original.columns[other.name], Labels) == isinstance(there, Labels)
             and type(original.columns[other.name]) is type(there)
         }
-        limit = (1 - STRANGE, 1 - FAMILIAR) if isinstance(there, Labels) else (FAR, NEAR)
-        if apart[spec.name] <= limit[0]:
+        unlike = apart[spec.name]
+        by_chance = float(np.sqrt(1 / max(1, original.rows) + 1 / max(1, released.rows)))
+        limit = (1 - STRANGE, 1 - FAMILIAR) if isinstance(there, Labels) else (FAR, min(NEAR + by_chance, unlike / 2))
+        if unlike <= limit[0]:
             continue
         best = min(apart, key=lambda name: apart[name])
         if apart[best] <= limit[1] and best != spec.name:

@@ -68,13 +68,14 @@ class DifferenceForm:
     granularity: Granularity
     pairs: tuple[tuple[str, str], ...]
     days: frozenset[str] = frozenset()
-    """The times that are whole days in the originals: their differences are too, whatever the clock of the release."""
+    """The times that are whole days for all people: their differences are too, whatever the clock of the release."""
 
     @classmethod
-    def of(cls, granularity: Granularity, own: Table) -> DifferenceForm:
-        """The pairs of times and of numbers of one unit."""
-        times = [spec.name for spec in own.specs if spec.type == "datetime"]
-        return cls(granularity, compared_differences(own), frozenset(n for n in times if _are_days(own.columns[n])))
+    def of(cls, granularity: Granularity, people: Table, columns: Sequence[str]) -> DifferenceForm:
+        """The pairs of times, and of numbers of one unit, among these columns of originals and controls."""
+        times = [spec.name for spec in people.specs if spec.type == "datetime"]
+        days = frozenset(name for name in times if _are_days(people.columns[name]))
+        return cls(granularity, compared_differences(people, columns), days)
 
     def apply(self, table: Table) -> Table:
         """The attacker's differences; differences of coarsened values would be off by the rounding of both."""
@@ -107,11 +108,12 @@ class DifferenceForm:
         return Table(table.name, table.rows, tuple(specs), Columns(fetch), place)
 
 
-def compared_differences(own: Table) -> tuple[tuple[str, str], ...]:
-    """The pairs of columns whose differences are compared: times, and numbers of one unit."""
-    times = [spec.name for spec in own.specs if spec.type == "datetime"][:MOST_COMPARED]
-    numbers = [spec.name for spec in own.specs if spec.type == "numeric"][:MOST_COMPARED]
-    values = {name: np.sort(_known(own.columns[name])) for name in numbers}
+def compared_differences(people: Table, columns: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The pairs among these columns whose differences are compared: times, and numbers of one unit."""
+    compared = [spec for spec in people.specs if spec.name in columns]
+    times = [spec.name for spec in compared if spec.type == "datetime"][:MOST_COMPARED]
+    numbers = [spec.name for spec in compared if spec.type == "numeric"][:MOST_COMPARED]
+    values = {name: np.sort(_known(people.columns[name])) for name in numbers}
     alike = [pair for pair in combinations(numbers, 2) if _apart(values[pair[0]], values[pair[1]]) <= OVERLAP]
     return (*combinations(times, 2), *alike)
 

@@ -30,6 +30,10 @@ class Ranks:
         """The number of distinct values."""
         return 0 if not len(self.values) else 1 + int((np.diff(self.values) > 0).sum())
 
+    def sampling_error(self, other: Ranks) -> float:
+        """The size of the Kolmogorov-Smirnov distance of two samples of one population: sqrt(1 / n + 1 / m)."""
+        return float(np.sqrt(1 / max(1, len(self.values)) + 1 / max(1, len(other.values))))
+
     def shares(self, values: Floats) -> Floats:
         """The share of the values below each value, and half of those equal to it; NaN for a missing one."""
         below = np.searchsorted(self.values, values, side="left")

@@ -38,7 +38,8 @@ MOST_ROWS = 5_000
 ALIKE = 0.3
 """Two distributions with at most this Kolmogorov-Smirnov distance are taken for the same scale ..."""
 SURELY_ALIKE = 0.1
-"""... but above this only if the column still goes with the same other columns."""
+"""... but above this, and what two samples of one population differ by, only if the column still goes with the same
+other columns."""
 NOT_TURNED = 0.05
 """What a column on the same scale adds to the agreement of directions if it is not turned around."""
 KNOWN_LABELS = 0.5
@@ -325,11 +326,11 @@ class _Fit:
         strength, kept = self._association(place)
         known = strength >= max(ASSOCIATED, 4 / np.sqrt(len(self.scores[0])))
         if self._on_scale(name):
-            lost = known and not kept and self.apart[name] > SURELY_ALIKE
+            lost = known and not kept and self.apart[name] > SURELY_ALIKE + own.sampling_error(there)
             if lost:
                 return ColumnSight(name, "unread", "its values no longer go with those of other columns")
             return ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded")
-        if (known and kept) or has_simple_form(own, there, int(self.at[place])):
+        if kept if known else has_simple_form(own, there, int(self.at[place])):
             return ColumnSight(name, "recoded")
         return ColumnSight(name, "unread", "its values are on another scale, and it is not known how they were changed")
 
