@@ -22,6 +22,7 @@ from .vectors import length
 ALIKE, KNOWN_LABELS, UNSURE, MOST_UNSURE, FAR = 0.3, 0.5, 0.02, 7, 4.0
 MOST_LABELS, SHARED_LABELS, EXCHANGED = 400, 40, 30.0
 OVERLAP, MOST_COMPARED = 0.7, 6
+ROUNDS, CLEAREST, FEWEST_PAIRS, WINDOW = 6, 0.25, 60, 15
 EXACT = 1e-5
 UNSEEN = 0.05
 USUAL, OWN_TEXT, FEWEST_WORDS = 0.2, 0.5, 3
@@ -61,6 +62,7 @@ class Change:
 
     direction: dict
     names: dict = field(default_factory=dict)  # column -> label of a person -> label of the release
+    shift: dict = field(default_factory=dict)  # column -> what is added to a rank, at some ranks
 
 
 def ranked(original, protected, control, columns, change):
@@ -74,6 +76,8 @@ def ranked(original, protected, control, columns, change):
         for table, values in tables.items():
             among, turned = (known(protected[name]), 1) if table == "protected" else (known(people[name]), direction)
             made[table][name] = [None if v is None else rank(place(v), among, turned) for v in values[name]]
+            if table != "protected":
+                made[table][name] = [None if v is None else v + added(change.shift[name], v) for v in made[table][name]]
     for name, names in change.names.items():
         for table in tables:
             if table != "protected":
@@ -121,7 +125,37 @@ class _Estimate:
         for name in self.labels:
             if self.familiar[name] and self._can_be_named(name):
                 self._exchange(name)
-        return Change(dict(zip(self.ordered, self.at, strict=True)), self.names)
+        shift = dict(zip(self.ordered, self._shifts(), strict=True))
+        return Change(dict(zip(self.ordered, self.at, strict=True)), self.names, shift)
+
+    def _shifts(self):
+        """What ranks among all people are off by in the release, by local medians of the clearest pairs."""
+        count = len(self.ordered)
+        own, there = self._features(None)
+        shifts, moved = [[] for _ in range(count)], own
+        for _ in range(ROUNDS if count else 0):
+            found = []
+            for j in range(self.rows[1]):
+                squares = [
+                    round(sum((mine[i] - other[j]) ** 2 for mine, other in zip(moved, there, strict=True)), 9)
+                    for i in range(self.rows[0])
+                ]
+                i = squares.index(min(squares))
+                best = squares.pop(i)
+                found.append((best / max(min(squares), 1e-12), i, j))
+            clearest = sorted(found, key=lambda pair: pair[0])[: max(FEWEST_PAIRS, int(CLEAREST * self.rows[1]))]
+            for c, name in enumerate(self.ordered):
+                pairs = [
+                    (own[c][i], there[c][j] - own[c][i])
+                    for _, i, j in clearest
+                    if self.people[name][i] is not None and self.released[name][j] is not None
+                ]
+                shifts[c] = local_medians(sorted(pairs, key=lambda pair: pair[0]))
+            moved = [
+                [x if v is None else x + added(shift, x) for x, v in zip(column, self.people[name], strict=True)]
+                for name, column, shift in zip(self.ordered, own, shifts, strict=False)
+            ] + own[count:]
+        return shifts
 
     def _familiar(self, name):
         own, there = set(self.people[name]), [v for v in self.released[name] if v is not None]
@@ -255,6 +289,27 @@ class _Estimate:
         same = sum(costs[label, label] for label in names)
         if same - cost > EXCHANGED and cost < same / 2:
             self.names[name] = names
+
+
+def local_medians(pairs):
+    """The medians of the values of every 15 neighbouring pairs, at the medians of their places; one for each place."""
+    windows = [pairs[start : start + WINDOW] for start in range(len(pairs) - WINDOW + 1)]
+    found = {}
+    for window in windows:
+        at, by = (statistics.median(part) for part in zip(*window, strict=True))
+        found.setdefault(at, []).append(by)
+    return sorted((at, mean(values)) for at, values in found.items())
+
+
+def added(shift, x):
+    """A straight line between neighbouring places, constant beyond the first and the last."""
+    if not shift:
+        return 0.0
+    before, after = [pair for pair in shift if pair[0] <= x], [pair for pair in shift if pair[0] >= x]
+    if not before or not after:
+        return (before or after)[-1 if before else 0][1]
+    (a, low), (b, high) = before[-1], after[0]
+    return low if a == b else low + (high - low) * (x - a) / (b - a)
 
 
 def mean(values):

@@ -22,7 +22,8 @@ from cvpl.operators.recoding.directions import (
     moments,
     tried_on_records,
 )
-from cvpl.operators.recoding.ranks import Ranks
+from cvpl.operators.recoding.ranks import SPREAD, Ranks
+from cvpl.operators.recoding.refinement import Shift, refined
 from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, Profiles, match_labels, separated
 from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.operators.recoding.simple_forms import has_simple_form
@@ -64,16 +65,20 @@ MOST_UNSURE = 7
 
 @dataclass(frozen=True, eq=False)
 class OrderedRecoding:
-    """The ranks of an ordered column in both tables, and its direction; `as_is` if the scale is the originals'."""
+    """The ranks of an ordered column in both tables, its direction, and what ranks among all people are off by.
+
+    `as_is` says that the scale is the originals'.
+    """
 
     own: Ranks
     released: Ranks
     direction: int
     as_is: bool
+    shift: Shift
 
     def scores(self, column: ColumnData) -> Numbers:
         """The rank scores of the attacker's values, in the direction of the release."""
-        return _numbers(self.own.scores(column.ordinal(), self.direction))
+        return _numbers(self._scores(column))
 
     def released_scores(self, column: ColumnData) -> Numbers:
         """The rank scores of released values."""
@@ -83,8 +88,10 @@ class OrderedRecoding:
         """The attacker's values as the release would write them."""
         if self.as_is and self.direction > 0:
             return column
-        shares = self.own.shares(column.ordinal())
-        return _like(column, self.released.at(shares if self.direction > 0 else 1 - shares))
+        return _like(column, self.released.at(np.clip(self._scores(column) / SPREAD + 0.5, 0, 1)))
+
+    def _scores(self, column: ColumnData) -> Floats:
+        return self.shift.added(self.own.scores(column.ordinal(), self.direction))
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,12 +225,24 @@ class _Fit:
         for name in self.codes:
             if self.shared[name] >= KNOWN_LABELS and self._matchable(name):
                 self._exchange(name)
+        shifts = self._shifts()
         ordered = {
-            name: OrderedRecoding(*self.ranks[name], int(self.at[place]), self._on_scale(name))
+            name: OrderedRecoding(*self.ranks[name], int(self.at[place]), self._on_scale(name), shifts[place])
             for place, name in enumerate(self.ordered)
         }
         labels = {name: LabelRecoding(self._recode(name)) for name in self.renamed}
         return Recoding(ordered, labels, tuple(self._sight(spec) for spec in self.specs))
+
+    def _shifts(self) -> list[Shift]:
+        """What the ranks of people are off by in each ordered column."""
+        if not self.ordered:
+            return []
+        known = (
+            np.column_stack([table.columns[name].known() for name in self.ordered])
+            for table in (self.people, self.released)
+        )
+        own, there = self._features(without="")
+        return refined(own, there, (next(known), next(known)))
 
     def _on_scale(self, name: str) -> bool:
         return self.apart[name] <= ALIKE
