@@ -28,7 +28,7 @@ def combine(members, faults, asked, seed, fewest=FEWEST_PEOPLE):
     None if it does not run. `asked` has for each member the rows of the originals and of the control that it asked, in
     the order of their content. `fewest` is the smallest number of originals, and of controls.
     """
-    able = [m for m in members if not faults.get(m.name) and m.controls is not None]
+    able = [m for m in members if not faults.get(m.name) and m.controls is not None and not m.projects]
     unblocked = [m for m in able if m.compares_everybody]
     if len(able) < FEWEST_MEMBERS or not unblocked:
         return None

@@ -75,6 +75,7 @@ class Member:
     compares_values: bool  # agreement, rarity and containment compare records, not vectors
     compared: dict  # table -> the values that are compared, after alignment
     compares_everybody: bool = True  # without blocking
+    projects: bool = False  # compares principal components
 
 
 def members(controls, cells=False):
@@ -133,6 +134,7 @@ def run(original, protected, columns, schemes, control=None, reference=(), align
                 written["similarity"]["kind"] in ("agreement", "rarity", "contained"),
                 {table: {name: tables[table][name] for name in found.columns} for table in ("original", "protected")},
                 written["schemes"] == [[]],
+                written["similarity"]["kind"] in ("cosine", "euclidean") and written["projection"]["kind"] == "pca",
             )
         )
     return done

@@ -44,9 +44,14 @@ def combine(
 ) -> AttackerOutcome | None:
     """The outcome of the members' joined evidence; None with fewer than three members, or too few people.
 
-    Members that do not count, and those without a control, are left out.
+    Members that do not count, and those without a control, are left out. So are those with a projection: it is fitted
+    on the originals, and beside members without one it would tell who was in the fit.
     """
-    able = {name: item for name, item in outcomes.items() if not item.faults and item.measured.has_control}
+    able = {
+        name: item
+        for name, item in outcomes.items()
+        if not item.faults and item.measured.has_control and not item.measured.attack.attacker.projects
+    }
     if len(able) < FEWEST_MEMBERS:
         return None
     people = _common(able, lambda item: item.measured.attack.people)
