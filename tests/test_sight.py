@@ -60,6 +60,21 @@ def in_classes(table, rng):
     )
 
 
+def with_strong_noise(table, rng):
+    """Noise of two standard deviations."""
+    spreads = {name: 2 * table[name].std() for name in ("age", "income", "weight")}
+    return table.assign(
+        **{name: np.round(table[name] + spread * rng.normal(size=len(table)), 1) for name, spread in spreads.items()}
+    )
+
+
+def in_cells_of_ten(table, rng):
+    """Ranges as wide as it takes to have ten people each, for some columns the whole range."""
+    columns = {name: {"role": "quasi_identifier", "type": kind} for name, kind in KINDS.items()}
+    done = cvpl.protect(table, "mondrian", 10, {"attacker": "default", "columns": columns, "seed": 1})
+    return pd.DataFrame(done.to_columns())[list(table)]
+
+
 def resampled(table, rng):
     """Every column drawn anew, on its own."""
     return pd.DataFrame({name: rng.choice(table[name], len(table)) for name in table})
@@ -125,7 +140,15 @@ def blind(result):
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(
-    ("release", "size"), [(with_noise, 200), (in_classes, 200), (drawn_together, 200), (resampled, 200)]
+    ("release", "size"),
+    [
+        (with_noise, 200),
+        (with_strong_noise, 200),
+        (in_classes, 200),
+        (in_cells_of_ten, 200),
+        (drawn_together, 200),
+        (resampled, 200),
+    ],
 )
 def test_a_healthy_release_has_no_finding(release, size, seed):
     """Noise, classes and synthetic data are read, and the risk of strangers cannot be told from 0.
@@ -306,6 +329,38 @@ def test_the_change_of_a_column_is_understood_or_not(change, column, seen):
     found = sights(change)
     assert found.pop(column) == seen
     assert set(found.values()) <= {"as_is", "constant"}
+
+
+_CODES, _SHARES = "abcdefgh", (0.35, 0.2, 0.15, 0.1, 0.08, 0.06, 0.04, 0.02)
+_CODE_BOOK = dict(zip(_CODES, "hgfedcba", strict=True))
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["none", "key"])
+@pytest.mark.parametrize("seed", range(4))
+def test_labels_that_a_key_exchanges_are_not_taken_as_they_are_also_if_they_go_with_nothing(changed, seed):
+    """Their shares are the same in another order."""
+    rng = np.random.default_rng(seed)
+    own, others = ({name: rng.choice(list(_CODES), 600, p=_SHARES).tolist() for name in ("c", "d")} for _ in range(2))
+    made = others | {"c": [_CODE_BOOK[value] if changed else value for value in others["c"]]}
+    pair = make_pair({name: {"role": "attribute", "type": "category"} for name in own}, own, made)
+    found = {sight.column: sight.seen for sight in Recoding.fit(pair.original, pair.protected, rng).sights}
+    assert (found["c"] != "as_is") == changed
+    assert found["d"] == "as_is"
+
+
+def test_noise_on_a_column_of_mostly_zeros_is_noise():
+    """Half of the zeros come below zero: far from the originals' distribution, and still on their scale."""
+    rng = np.random.default_rng(7)
+
+    def draw():
+        gains = np.where(rng.random(600) < 0.9, 0.0, np.exp(8 + rng.normal(size=600)))
+        return {"gain": gains.tolist(), "age": rng.normal(45, 15, 600).tolist()}
+
+    own, made = draw(), draw()
+    made["gain"] = [value + 1000 * rng.normal() for value in made["gain"]]
+    pair = make_pair({name: {"role": "attribute", "type": "numeric"} for name in own}, own, made)
+    found = {sight.column: sight.seen for sight in Recoding.fit(pair.original, pair.protected, rng).sights}
+    assert found == {"gain": "as_is", "age": "as_is"}
 
 
 def test_a_change_is_brought_to_people_as_the_release_made_it():

@@ -23,6 +23,7 @@ ALIKE, KNOWN_LABELS, UNSURE, MOST_UNSURE, FAR = 0.3, 0.5, 0.02, 7, 4.0
 MOST_LABELS, SHARED_LABELS, EXCHANGED = 400, 40, 30.0
 OVERLAP, MOST_COMPARED = 0.7, 6
 ROUNDS, CLEAREST, FEWEST_PAIRS, WINDOW = 6, 0.25, 60, 15
+NOISE = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 EXACT = 1e-5
 UNSEEN = 0.05
 USUAL, OWN_TEXT, FEWEST_WORDS = 0.2, 0.5, 3
@@ -54,6 +55,36 @@ def distance(one, other):
     """Kolmogorov-Smirnov."""
     at = one + other
     return max(abs(sum(x <= t for x in one) / len(one) - sum(x <= t for x in other) / len(other)) for t in at)
+
+
+def same_scale(own, released):
+    """Whether two distributions are alike, or noise makes them so."""
+    by_chance, apart = math.sqrt(1 / len(own) + 1 / len(released)), distance(own, released)
+    if apart <= ALIKE:
+        return True
+    spread = statistics.pstdev(own)
+    values, at = ([quantile(sorted(part), (i + 0.5) / 400) for i in range(400)] for part in (own, released))
+
+    def unlike(level):
+        normal = statistics.NormalDist(0, level * spread)
+        found = []
+        for t in sorted(set(at)):
+            noised = mean([normal.cdf(t - x) for x in values])
+            found.append(noised - sum(x <= t for x in released) / len(released))
+            found.append(sum(x < t for x in released) / len(released) - noised)
+        return max(found)
+
+    return min(unlike(level) for level in NOISE) <= 0.03 + by_chance
+
+
+def quantile(values, share):
+    """The value at a share of sorted values: between two of them where most differ, otherwise the nearest."""
+    place = min(max(share * len(values) - 0.5, 0), len(values) - 1)
+    if len(set(values)) < len(values) / 2:
+        return values[round(place)]
+    before = int(place)
+    after = min(before + 1, len(values) - 1)
+    return values[before] + (values[after] - values[before]) * (place - before)
 
 
 @dataclass
@@ -99,7 +130,7 @@ class _Estimate:
             for name, column in columns.items()
             if column["type"] in ORDERED and min(len(set(known(table[name]))) for table in (people, released)) > 1
         ]
-        self.on_scale = [distance(known(people[n]), known(released[n])) <= ALIKE for n in self.ordered]
+        self.on_scale = [same_scale(known(people[n]), known(released[n])) for n in self.ordered]
         self.ranks = [
             [[0.0 if v is None else rank(place(v), known(table[n])) for v in table[n]] for n in self.ordered]
             for table in (people, released)

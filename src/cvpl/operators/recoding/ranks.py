@@ -16,19 +16,32 @@ SPREAD = np.sqrt(12.0)
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The sorted known values of a column, a range at its midpoint."""
+    """The sorted known values of a column, a range at its midpoint, and the sorted ends of the ranges."""
 
     values: Floats
+    low: Floats
+    high: Floats
 
     @classmethod
     def of(cls, column: ColumnData) -> Ranks:
         """The values of a column."""
-        return cls(np.sort(column.ordinal()[column.known()]))
+        known = column.known()
+        low, high = (np.sort(end[known]) for end in column.bounds())
+        return cls(np.sort(column.ordinal()[known]), low, high)
 
     @property
     def distinct(self) -> int:
         """The number of distinct values."""
         return 0 if not len(self.values) else 1 + int((np.diff(self.values) > 0).sum())
+
+    def distance(self, other: Ranks) -> float:
+        """The Kolmogorov-Smirnov distance, at least: a value may be anywhere in its range."""
+        at = np.concatenate([self.low, self.high, other.low, other.high])
+        (mine_least, mine_most), (least, most) = (
+            (np.searchsorted(part, at, side="right") / max(1, len(part)) for part in (side.high, side.low))
+            for side in (self, other)
+        )
+        return float(np.maximum(mine_least - most, least - mine_most).max(initial=0.0))
 
     def sampling_error(self, other: Ranks) -> float:
         """The size of the Kolmogorov-Smirnov distance of two samples of one population: sqrt(1 / n + 1 / m)."""

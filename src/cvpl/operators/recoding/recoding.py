@@ -22,6 +22,7 @@ from cvpl.operators.recoding.directions import (
     moments,
     tried_on_records,
 )
+from cvpl.operators.recoding.noise import noise_level
 from cvpl.operators.recoding.ranks import SPREAD, Ranks
 from cvpl.operators.recoding.refinement import Shift, refined
 from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, Profiles, match_labels, separated
@@ -29,6 +30,7 @@ from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.operators.recoding.simple_forms import has_simple_form
 from cvpl.operators.words import is_text, shared_words
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Labels, Numbers, Table, Times
+from cvpl.tables.label_covers import covers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,6 +61,10 @@ SHARED_WORDS = 0.3
 """Texts are read if at least this share of the released words occurs in the originals' texts."""
 FEWEST_WITH_LABEL = 10
 """Labels of fewer records, in either table, say too little about what they go with."""
+EXCHANGED = 3.0
+"""Without associations, labels are lost if their shares are this many times as far apart as the sorted shares are."""
+_SEEN = 4.0
+"""An association counts from so many standard errors."""
 MOST_UNSURE = 7
 """So many columns at most have their direction tried on records, in all combinations."""
 
@@ -180,6 +186,48 @@ def _like(column: ColumnData, values: Floats) -> ColumnData:
     return _numbers(values)
 
 
+@dataclass(frozen=True, eq=False)
+class _Association:
+    """What a column goes with: its rank correlations and the means by label, before and after."""
+
+    before: Floats
+    after: Floats
+
+    @property
+    def strength(self) -> float:
+        """The largest association before."""
+        return float(np.abs(self.before).max(initial=0.0))
+
+    @property
+    def cosine(self) -> float:
+        """How much the associations after are those before; 0 if there are none."""
+        norm = float(np.linalg.norm(self.before) * np.linalg.norm(self.after))
+        return float(self.before @ self.after) / norm if norm > 0 else 0.0
+
+    @property
+    def share(self) -> float:
+        """The part of their strength that is left."""
+        norm = float(self.before @ self.before)
+        return float(self.before @ self.after) / norm if norm > 0 else 0.0
+
+    @property
+    def kept(self) -> bool:
+        """Whether the release keeps them."""
+        return self.cosine >= ALIGNED and self.share >= KEPT
+
+    def faded(self, noise: float | None, records: int) -> bool:
+        """Whether they are as weak as noise of this level makes them, or would be too weak then to be seen."""
+        if noise is None:
+            return False
+        left = (1 / (1 + noise**2)) ** 2
+        return self.share >= left / 3 or left * float(np.linalg.norm(self.before)) < _SEEN / np.sqrt(records)
+
+    def elsewhere(self, records: int) -> bool:
+        """Whether the column goes with something as strongly as before, but not with the same."""
+        strong = float(self.after @ self.after) - len(self.after) / max(1, records)
+        return strong >= float(self.before @ self.before) / 2 and abs(self.cosine) < ALIGNED / 2
+
+
 class _Fit:
     """One estimate, step by step: directions, then names, then what of it can be trusted."""
 
@@ -193,7 +241,8 @@ class _Fit:
             if people.columns[spec.name].ordered
         }
         self.ordered = [name for name, (own, there) in self.ranks.items() if own.distinct > 1 and there.distinct > 1]
-        self.apart = {name: _distance(*self.ranks[name]) for name in self.ordered}
+        self.apart = {name: self.ranks[name][0].distance(self.ranks[name][1]) for name in self.ordered}
+        self.noise = {name: self._noise(name) for name in self.ordered}
         self.scores = tuple(
             np.column_stack(
                 [np.nan_to_num(self.ranks[n][side].scores(table.columns[n].ordinal())) for n in self.ordered]
@@ -207,7 +256,8 @@ class _Fit:
             for spec in self.specs
             if isinstance(people.columns[spec.name], Labels) and spec.name not in self.texts
         }
-        self.shared = {name: _share_known(*codes) for name, codes in self.codes.items()}
+        self.groups = {name: self._group_labels(name) for name in self.codes}
+        self.shared = {name: _share_known(own, there, self.groups[name]) for name, (own, there) in self.codes.items()}
         self.renamed: dict[str, dict[int, int]] = {}
         self.clear: dict[str, float] = {}
         self.at = np.ones(len(self.ordered), dtype=np.int64)
@@ -244,8 +294,20 @@ class _Fit:
         own, there = self._features(without="")
         return refined(own, there, (next(known), next(known)))
 
+    def _group_labels(self, name: str) -> Ints:
+        """The released labels that stand for several of the originals'."""
+        own, there = self.people.columns[name], self.released.columns[name]
+        spec = next(spec for spec in self.specs if spec.name == name)
+        found = covers(spec, there.label_texts(), own.counts() > 0, there.counts() > 0)
+        return np.array([cover.code for cover in found], dtype=np.int64)
+
     def _on_scale(self, name: str) -> bool:
-        return self.apart[name] <= ALIKE
+        return self.apart[name] <= ALIKE or self.noise[name] is not None
+
+    def _noise(self, name: str) -> float | None:
+        """The level of the noise that explains a column that is unlike the originals', if any does."""
+        own, there = self.ranks[name]
+        return noise_level(own, there) if self.apart[name] > SURELY_ALIKE + own.sampling_error(there) else None
 
     def _matchable(self, name: str) -> bool:
         return all(1 < len(np.unique(codes[codes >= 0])) <= MOST_LABELS for codes in self.codes[name])
@@ -342,19 +404,22 @@ class _Fit:
         if there.distinct < 2 or own.distinct < 2:
             return ColumnSight(name, "constant")
         place = self.ordered.index(name)
-        strength, kept = self._association(place)
-        known = strength >= max(ASSOCIATED, 4 / np.sqrt(len(self.scores[0])))
+        found = self._association(place)
+        known = found.strength >= max(ASSOCIATED, _SEEN / np.sqrt(len(self.scores[0])))
+        if self._on_scale(name) and self.released.columns[name].generalized():
+            return ColumnSight(name, "as_is")  # ranges of many widths go with other columns in their own way
         if self._on_scale(name):
-            lost = known and not kept and self.apart[name] > SURELY_ALIKE + own.sampling_error(there)
-            if lost:
+            unlike = self.apart[name] > SURELY_ALIKE + own.sampling_error(there)
+            lost = unlike and not found.kept and not found.faded(self.noise[name], len(self.scores[1]))
+            if known and (lost or found.elsewhere(len(self.scores[1]))):
                 return ColumnSight(name, "unread", "its values no longer go with those of other columns")
             return ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded")
-        if kept if known else has_simple_form(own, there, int(self.at[place])):
+        if found.kept if known else has_simple_form(own, there, int(self.at[place])):
             return ColumnSight(name, "recoded")
         return ColumnSight(name, "unread", "its values are on another scale, and it is not known how they were changed")
 
-    def _association(self, place: int) -> tuple[float, bool]:
-        """The largest rank correlation of an ordered column with another, and whether the release keeps them."""
+    def _association(self, place: int) -> _Association:
+        """What an ordered column goes with, before and after."""
         before = np.delete(moments(self.scores[0] * self.at, self.scores[0] * self.at)[place], place)
         after = np.delete(moments(self.scores[1], self.scores[1])[place], place)
         own, there = self._aligned_codes()
@@ -365,14 +430,7 @@ class _Fit:
             ]
             size = min(len(part) for part in means)
             before, after = (np.append(old, new[:size]) for old, new in zip((before, after), means, strict=True))
-        if not len(before):
-            return 0.0, False
-        strength = float(np.abs(before).max())
-        norm = float(np.linalg.norm(before) * np.linalg.norm(after))
-        if norm <= 0:
-            return strength, False
-        inner = float(before @ after)
-        return strength, inner / norm >= ALIGNED and inner / float(before @ before) >= KEPT
+        return _Association(before, after)
 
     def _label_sight(self, name: str) -> ColumnSight:
         released = self.codes[name][1]
@@ -385,37 +443,35 @@ class _Fit:
                 return ColumnSight(name, "unread", "its labels are not those of the originals")
         if self.shared[name] < KNOWN_LABELS:
             return ColumnSight(name, "unread", "its labels are not those of the originals")
-        if self._labels_lost(name):
+        if not np.isin(released, self.groups[name]).any() and self._labels_lost(name):
             return ColumnSight(name, "unread", "its labels no longer go with the values of other columns")
         return ColumnSight(name, "as_is")
 
     def _labels_lost(self, name: str) -> bool:
-        """Whether labels are distributed otherwise, and no longer go with the same values of other columns.
+        """Whether labels no longer go with the same values of other columns, or have each other's shares.
 
-        Labels that are drawn anew keep their distribution; labels that mean something else now do not.
+        Labels that are drawn anew keep their distribution and go with nothing; those that mean something else now have
+        another distribution, or go with something else.
         """
         own, there = self._profiles(name)
         place = {label: at for at, label in enumerate(there.labels.tolist())}
-        both = [
-            at
-            for at, label in enumerate(own.labels.tolist())
-            if label in place and min(own.counts[at], there.counts[place[label]]) >= FEWEST_WITH_LABEL
-        ]
-        if len(both) < 2:
+        both = [(at, place[label]) for at, label in enumerate(own.labels.tolist()) if label in place]
+        frequent = [pair for pair in both if min(own.counts[pair[0]], there.counts[pair[1]]) >= FEWEST_WITH_LABEL]
+        if len(frequent) < 2:
             return False
-        shares = there.shares[[place[label] for label in own.labels[both].tolist()]]
+        at, beside = map(list, zip(*both, strict=True))
+        mine, theirs = own.shares[at], there.shares[beside]
+        apart = float(np.abs(mine - theirs).sum() / 2)
         # Between two samples of one population the shares differ too.
-        sizes = 1 / own.counts.sum() + 1 / there.counts.sum()
-        by_chance = float(np.sqrt(own.shares[both] * sizes * 2 / np.pi).sum() / 2)
-        if float(np.abs(own.shares[both] - shares).sum() / 2) <= SURELY_ALIKE + by_chance:
-            return False
-        before, after = (side.deviations() for side in (own, there))
-        mine, theirs = before[both].ravel(), after[[place[label] for label in own.labels[both].tolist()]].ravel()
-        strength, norm = float(np.abs(mine).max(initial=0)), float(np.linalg.norm(mine) * np.linalg.norm(theirs))
-        if strength < max(ASSOCIATED, 4 / np.sqrt(len(self.codes[name][0]))):
-            return False
-        inner = float(mine @ theirs)
-        return norm <= 0 or inner / norm < ALIGNED / 2 or inner / float(mine @ mine) < KEPT / 2
+        by_chance = float(np.sqrt(mine * (1 / own.counts.sum() + 1 / there.counts.sum()) * 2 / np.pi).sum() / 2)
+        unlike = apart > SURELY_ALIKE + by_chance
+        at, beside = map(list, zip(*frequent, strict=True))
+        found = _Association(own.deviations()[at].ravel(), there.deviations()[beside].ravel())
+        if found.strength < max(ASSOCIATED, _SEEN / np.sqrt(len(self.codes[name][0]))):
+            in_order = float(np.abs(np.sort(mine) - np.sort(theirs)).sum() / 2)
+            return unlike and in_order <= min(2 * by_chance, apart / EXCHANGED)
+        lost = unlike and (found.cosine < ALIGNED / 2 or found.share < KEPT / 2)
+        return lost or found.elsewhere(int(there.counts.sum()))
 
 
 def _sampled(table: Table) -> Table:
@@ -441,17 +497,10 @@ def _codes(column: ColumnData) -> Ints:
     return column.codes.astype(np.int64)
 
 
-def _share_known(own: Ints, released: Ints) -> float:
-    """The share of the released records with a label whose label the originals have too."""
+def _share_known(own: Ints, released: Ints, groups: Ints) -> float:
+    """The share of the released records with a label whose label the originals have too, or that groups such labels."""
     known = released[released >= 0]
-    return float(np.isin(known, own[own >= 0]).mean()) if len(known) else 1.0
-
-
-def _distance(own: Ranks, released: Ranks) -> float:
-    """The Kolmogorov-Smirnov distance of the values."""
-    at = np.concatenate([own.values, released.values])
-    shares = [np.searchsorted(part.values, at, side="right") / len(part.values) for part in (own, released)]
-    return float(np.abs(shares[0] - shares[1]).max())
+    return float(np.isin(known, np.append(own[own >= 0], groups)).mean()) if len(known) else 1.0
 
 
 def _label_means(scores: Floats, codes: Ints) -> Floats:
