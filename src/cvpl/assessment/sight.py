@@ -89,12 +89,20 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     found = [*_unread(form), *_originals(ensemble)]
     planted = planted_people(ensemble, form, resolved, inputs.pair)
     if planted is not None and planted.coarse:
-        message = "even an attacker who knows how the columns were changed cannot tell people apart in it"
-        found.append(out.Finding(check=COARSE, closes_gate=False, message=message))
+        if not found and not _linked(ensemble):
+            message = (
+                "even an attacker who knows how the compared columns were changed cannot tell people apart by them"
+            )
+            found.append(out.Finding(check=COARSE, closes_gate=False, message=message))
     elif planted is not None and not planted.seen:
         message = "the attackers do not find people whose rows were changed as the release changes its columns"
         found.append(out.Finding(check=UNSEEN, closes_gate=True, message=message))
     return found
+
+
+def _linked(ensemble: EnsembleOutcome) -> bool:
+    """Whether somebody is linked by the originals' own rows, so that classes are not too coarse."""
+    return ensemble.certain is not None or (ensemble.risk is not None and (ensemble.risk.low or 0.0) > 0)
 
 
 def _form(ensemble: EnsembleOutcome, resolved: ResolvedConfig, pair: Pair) -> RankForm:
@@ -121,10 +129,22 @@ def _unread(form: RankForm) -> list[out.Finding]:
     unread = [sight for sight in form.recoding.sights if sight.seen == "unread"]
     if not unread:
         return []
-    names = ", ".join(f"'{sight.column}'" for sight in unread)
-    which = f"column {names}" if len(unread) == 1 else f"columns {names}"
-    message = f"no attacker can read {which} of the release ({unread[0].why})"
+    reasons: dict[str, list[str]] = {}
+    for sight in unread:
+        reasons.setdefault(sight.why, []).append(sight.column)
+    parts = [
+        _unread_for(why, columns, "it" if at else "the release") for at, (why, columns) in enumerate(reasons.items())
+    ]
+    message = f"no attacker can read {', or '.join(parts)}"
     return [out.Finding(check=UNREAD, closes_gate=True, message=message, count=len(unread))]
+
+
+def _unread_for(why: str, columns: Sequence[str], table: str) -> str:
+    """The columns that cannot be read for one reason, and the reason."""
+    if len(columns) == 1:
+        return f"column '{columns[0]}' of {table} ({why})"
+    names = ", ".join(f"'{name}'" for name in columns)
+    return f"columns {names} of {table} ({why.replace('its ', 'their ', 1)})"
 
 
 def _originals(ensemble: EnsembleOutcome) -> list[out.Finding]:

@@ -26,6 +26,8 @@ RiskBasis = Literal["control", "true_matches"]
 
 IN_IT = "people in it"
 """Hits are counted among the originals that have a match in the release."""
+NEARLY_ALL = 0.995
+"""From this risk on, what is not seen has nothing to add."""
 MARGIN = 0.05
 """The sentence contains "nothing shows" only if the upper end of the risk is below this."""
 TOO_FEW = "few_released_rows"
@@ -165,7 +167,8 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
 
 
 def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
-    least = "At least about" if figures.lower_bound or figures.blind is not None else "About"
+    blind = figures.blind if risk.estimate < NEARLY_ALL else None
+    least = "At least about" if figures.lower_bound or blind is not None else "About"
     people = count_in(risk.estimate, risk.low, risk.high)
     sentence = f"{least} {people} can be linked because of this release"
     main = figures.risk
@@ -175,7 +178,7 @@ def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
             where = f", read by attacker '{printable(risk.attacker)}'"
         sentence += f"{where}; the strongest attacker at {main.false_rate:.0%} cannot tell the risk from 0"
         sentence += "" if main.high is None else f" (at most {share_in(main.high)})"
-    sentence += "" if figures.blind is None else f", and perhaps more: {figures.blind}"
+    sentence += "" if blind is None else f", and perhaps more: {blind}"
     sentence += _copies(figures) + _right_person(figures)
     return Verdict(kind="linkable", sentence=f"{sentence}.", basis="control")
 
