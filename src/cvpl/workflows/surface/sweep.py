@@ -74,7 +74,7 @@ class Sweep:
         self.failed: list[out.FailedStrength] = []
         self.verdicts: dict[Strength, EnsembleReading] = {}
         self.unseen: tuple[str, ...] | None = None
-        """What no attacker sees, where all rows are of one release."""
+        """What no attacker sees, where all rows are of one release; None if each has its own."""
         self._sweeper: SweepAttacker | None = None
         self._inputs: dict[str, out.Input] = {}
         self._scenario = "blind"
@@ -150,10 +150,11 @@ class Sweep:
         ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
         disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
         self._k = min(self._k, disclosure.k)
-        unseen = self.unseen
-        if unseen is None and self.target is not None:
-            unseen = tuple(closing_reasons(unread_findings(ensemble, self.resolved, inputs)))
-        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, unseen or ())
+        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, self.unseen or ())
+        if self.unseen is None and read.within:
+            # Only a low risk needs attackers that see.
+            unread = unread_findings(ensemble, self.resolved, inputs)
+            read = replace(read, unseen=tuple(closing_reasons(unread)))
         return setting_row(strength, read, inputs, useful)
 
     def weakest(self, judge: Callable[[Strength], EnsembleReading | None]) -> out.WeakestSetting | None:
