@@ -434,6 +434,43 @@ def test_a_setting_that_nobody_can_read_is_not_within_the_target(numbers):
     assert any("no attacker can read" in doubt for doubt in row.doubts)
 
 
+def test_a_setting_whose_columns_have_other_names_is_not_within_the_target(numbers):
+    """Half of the columns are the originals' own under other names, and the others random: the risk reads as none.
+
+    Every setting is asked, not only the one that would be named.
+    """
+    original, control = numbers
+
+    def mechanism(strength, rng):
+        drawn = original.assign(**{name: rng.normal(0, 1.25**0.5, len(original)) for name in "ab"})
+        return drawn.rename(columns={"c": "gamma", "d": "delta"})
+
+    found = cvpl.surface(original, mechanism, ["one", "two"], NUMBERS, control=control, target=0.25)
+    assert found.target.inside == [] and found.target.weakest is None
+    for row in found.settings:
+        assert row.risk.high <= 0.25 and row.safe is False and not any(cell.safe for cell in row.cells)
+        assert any("the release lacks columns 'c', 'd' and has columns 'gamma', 'delta'" in text for text in row.doubts)
+    assert "but the release lacks columns" in answer(found)
+
+
+def test_a_setting_with_free_text_that_nobody_has_read_is_not_within_the_target(numbers):
+    original, control = numbers
+    rng = np.random.default_rng(6)
+    words = [f"{''.join(rng.choice(list('abcdefghij'), 6))}" for _ in range(300)]
+    notes = [" ".join(rng.choice(words, 12)) for _ in range(len(original))]
+
+    def mechanism(strength, rng):
+        drawn = pd.DataFrame(rng.normal(0, 1.25**0.5, original.shape).round(6), columns=original.columns)
+        return drawn if strength == "silent" else drawn.assign(note=notes)
+
+    settings = NUMBERS | {"attacker": OPEN | {"similarity": "rarity"}}
+    found = cvpl.surface(original, mechanism, ["told", "silent"], settings, control=control, target=0.25)
+    told = found.setting("told")
+    assert told.risk.high <= 0.25 and told.safe is False
+    assert any("no attacker has read the free text in column 'note'" in text for text in told.doubts)
+    assert found.target.weakest.strength == "silent"
+
+
 def test_a_release_that_nobody_can_read_is_within_no_target_under_any_blocking(numbers):
     """The same codes under several blockings: none of them comforts."""
     original, control = numbers

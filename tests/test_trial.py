@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 import os
@@ -21,6 +22,7 @@ from scipy.stats import norm
 import cvpl
 from cvpl.cli.main import run
 from cvpl.config.loading import load
+from cvpl.result.trial_answer import answer
 from cvpl.workflows.command_mechanism import CommandStopped, CommandTimeout, filled, run_command, split_command
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people
@@ -670,3 +672,123 @@ def test_figures_of_a_trial_tell_of_no_fewer_than_ten_people(shown):
     powers = [one.power for item in found.rounds for one in (*item.power, *item.curve)]
     assert all(round(power / 0.1, 6) % 1 == 0 for power in powers)  # about 100 people are in: steps of a tenth
     assert found.budget.right % 10 == 0
+
+
+# What the attackers cannot see
+
+
+def numbers(size):
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(size, 1)) + 0.5 * rng.normal(size=(size, 4))
+    return pd.DataFrame(values.round(3), columns=list("abcd"))
+
+
+def keyed(path):
+    """Every cell under a keyed hash: whoever holds the key finds everybody."""
+    table = pd.read_csv(path)
+    return table.apply(lambda column: [_code(f"key {column.name} {cell}") for cell in column])
+
+
+def _code(text):
+    return int(hashlib.sha256(text.encode()).hexdigest()[:6], 16) / 1000
+
+
+def under_other_names(path):
+    """Two of four columns as they are, under other names, and the others drawn anew."""
+    table, strangers = pd.read_csv(path), drawn_alone(path)
+    return table.assign(a=strangers["a"], b=strangers["b"]).rename(columns={"c": "gamma", "d": "delta"})
+
+
+def drawn_alone(path):
+    """Every column drawn anew from its distribution: nobody can be found, and every column can be read."""
+    rng, rows = np.random.default_rng(7), len(pd.read_csv(path))
+    return pd.DataFrame({name: rng.normal(0, 1.25**0.5, rows).round(3) for name in "abcd"})
+
+
+BY_NUMBERS = {
+    "columns": {name: {"role": "quasi_identifier", "type": "numeric"} for name in "abcd"},
+    "attacker": "default",
+    "policy": {"figure": "risk", "max": 0.3},
+    "search": {"threads": 1},
+}
+READERS = ["ranks", "fellegi_sunter_em"]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    file = tmp_path_factory.mktemp("many") / "people.csv"
+    numbers(400).to_csv(file, index=False)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "check", "said"),
+    [
+        (keyed, "unread_columns", "no attacker can read columns 'a', 'b', 'c', 'd' of the release"),
+        (under_other_names, "renamed_columns", "the release lacks columns 'c', 'd' and has columns 'gamma', 'delta'"),
+    ],
+)
+def test_a_low_risk_of_releases_that_nobody_can_read_cannot_be_told_and_meets_no_policy(many, mechanism, check, said):
+    found = cvpl.trial(many, mechanism, BY_NUMBERS, rounds=4, attackers=READERS)
+    assert found.risk.low <= 0 and found.risk.high <= 0.3
+    assert check in {finding.check for finding in found.preflight}
+    sentence = answer(found)
+    assert "cannot be told: " in sentence and said in sentence and "from 0" not in sentence
+    (policy,) = found.policies
+    assert not policy.met and any(said in reason for reason in policy.reasons)
+    assert cvpl.TrialResult.from_json(found.to_json()) == found
+    text = found.to_markdown()
+    assert "Do not take the risk for low" in text and "cannot be told from 0" not in text
+
+
+def test_one_round_that_nobody_can_read_is_enough(many):
+    """A mechanism that hashes from its second run on is not told by its first release."""
+    runs = itertools.count()
+
+    def later(path):
+        return keyed(path) if next(runs) == 3 else drawn_alone(path)
+
+    found = cvpl.trial(many, later, BY_NUMBERS, rounds=4, attackers=READERS)
+    assert "no attacker can read" in found.blind and not found.policies[0].met
+
+
+def test_a_low_risk_of_releases_that_can_be_read_cannot_be_told_from_0(many):
+    found = cvpl.trial(many, drawn_alone, BY_NUMBERS, rounds=4, attackers=READERS)
+    assert not found.preflight and found.blind is None
+    assert "cannot be told from 0 (at most " in answer(found) and found.policies[0].met
+
+
+def test_people_who_are_linked_stay_linkable_whatever_is_not_seen(many):
+    """Three columns as they are and one hashed: what is not seen can only add to the risk."""
+
+    def partly(path):
+        return pd.read_csv(path).assign(d=keyed(path)["d"])
+
+    found = cvpl.trial(many, partly, BY_NUMBERS, rounds=2, attackers=READERS)
+    assert found.risk.low > 0
+    assert answer(found).startswith("At least ") and ", and perhaps more: no attacker can read column 'd'" in answer(
+        found
+    )
+
+
+def test_the_findings_of_a_kept_round_are_kept(many, tmp_path):
+    """A trial that resumes objects as it would have."""
+    script = tmp_path / "keyed.py"
+    script.write_text(
+        "import sys, csv, hashlib\n"
+        "rows = list(csv.reader(open(sys.argv[1])))\n"
+        "code = lambda at, cell: int(hashlib.sha256(f'{at} {cell}'.encode()).hexdigest()[:6], 16) / 1000\n"
+        "rows[1:] = [[code(at, cell) for at, cell in enumerate(row)] for row in rows[1:]]\n"
+        "csv.writer(open(sys.argv[2], 'w')).writerows(rows)\n"
+    )
+    command = f"{sys.executable} {script} {{input}} {{output}}"
+    asked = {"rounds": 2, "attackers": ["ranks"], "out": tmp_path / "out", "keep_rounds": True}
+    first, again = (cvpl.trial(many, command, BY_NUMBERS, **asked) for _ in range(2))
+    assert first.blind is not None and again.to_json() == first.to_json()
+
+
+def test_a_result_without_findings_is_still_read(shown):
+    content = json.loads((shown / "trial.json").read_text())
+    del content["preflight"]
+    earlier = cvpl.TrialResult.from_json(json.dumps(content).encode())
+    assert earlier.preflight == [] and earlier.blind is None

@@ -22,8 +22,11 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.assessment.combined import COMBINED
+from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.verdict import ALIKE, COARSE, UNREAD, UNSEEN
+from cvpl.assessment.preflight.renamed import renamed_findings
+from cvpl.assessment.preflight.unmatched import unmatched_findings
+from cvpl.assessment.verdict import ALIKE, COARSE, UNREAD, UNSEEN, unseen
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import Drawn
@@ -83,7 +86,7 @@ def with_sight(
 
 def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """The findings on what the attackers cannot see; empty without a control, which a low figure needs."""
-    if ensemble.basis != "control" or inputs.pair.control is None:
+    if not _compared_with_control(ensemble, inputs):
         return []
     form = _form(ensemble, resolved, inputs.pair)
     found = [*_unread(form), *_originals(ensemble)]
@@ -103,6 +106,31 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
 def _linked(ensemble: EnsembleOutcome) -> bool:
     """Whether somebody is linked by the originals' own rows, so that classes are not too coarse."""
     return ensemble.certain is not None or (ensemble.risk is not None and (ensemble.risk.low or 0.0) > 0)
+
+
+def unseen_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+    """All that an audit finds on what the attackers cannot see, for work that does not run its other checks.
+
+    The tables must have been read with checks.
+    """
+    return unseen([*_of_tables(resolved, inputs), *sight_findings(ensemble, resolved, inputs)])
+
+
+def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+    """Those of them that hold for any attacker: columns that cannot be read, or that stand under another name."""
+    found = _of_tables(resolved, inputs)
+    if _compared_with_control(ensemble, inputs):
+        found += _unread(_form(ensemble, resolved, inputs.pair))
+    return unseen(found)
+
+
+def _of_tables(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+    """The findings of the checks before the attack, of which some are on what no attacker sees."""
+    return [*unmatched_findings(inputs.pair, disclosure_of(resolved, inputs)), *renamed_findings(resolved, inputs)]
+
+
+def _compared_with_control(ensemble: EnsembleOutcome, inputs: Inputs) -> bool:
+    return ensemble.basis == "control" and inputs.pair.control is not None
 
 
 def _form(ensemble: EnsembleOutcome, resolved: ResolvedConfig, pair: Pair) -> RankForm:

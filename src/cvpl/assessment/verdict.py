@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -116,8 +116,24 @@ def _first(words: Mapping[str, str], findings: Sequence[out.Finding]) -> str | N
 
 def blind(findings: Sequence[out.Finding]) -> str | None:
     """What the attackers cannot see, by the first finding that says so; None if they see."""
-    found = {finding.check: finding.message for finding in findings if finding.closes_gate}
-    return next((found[check] for check in BLIND if check in found), None)
+    return next((finding.message for finding in unseen(findings)), None)
+
+
+def unseen(findings: Iterable[out.Finding]) -> list[out.Finding]:
+    """The findings on what the attackers cannot see, the most telling first."""
+    found = [finding for finding in findings if finding.closes_gate and finding.check in BLIND]
+    return sorted(found, key=lambda finding: BLIND.index(finding.check))
+
+
+def findings_of_draws(draws: Iterable[Sequence[out.Finding]]) -> list[out.Finding]:
+    """The findings of all draws, one for each check and column: the first, or the first that closes the gate."""
+    kept: dict[tuple[str, str | None], out.Finding] = {}
+    for draw in draws:
+        for finding in draw:
+            key = finding.check, finding.column
+            if key not in kept or (finding.closes_gate and not kept[key].closes_gate):
+                kept[key] = finding
+    return list(kept.values())
 
 
 def _copies(finding: out.Finding, k: int) -> str:

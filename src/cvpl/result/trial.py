@@ -25,6 +25,7 @@ from cvpl.result.marks import (
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
 from cvpl.result.trust import Warning_
+from cvpl.result.verdict import Finding
 
 Deviation = Annotated[float, Statistic("originals", digits=2)]
 
@@ -226,8 +227,9 @@ class TrialResult(Document):
     `people` is the number of units of the table, `unit` what is put in or left out together. `asked_for` are the
     attackers that were asked for; null if all ran. `risk` is that of the strongest attacker; null if none counts.
     `power` has the rates 1%, 5% and 10%. `planted` is null if nobody was planted, `budget` if no bound on epsilon was
-    asked for. `assumptions` are those of a trial without a configuration. `suppress_below` is k: no figure tells of
-    fewer than k people; 1 if the figures are exact.
+    asked for. `preflight` has the findings on what the attackers cannot see in the releases, the most telling first:
+    with any, a low risk means nothing. `assumptions` are those of a trial without a configuration. `suppress_below` is
+    k: no figure tells of fewer than k people; 1 if the figures are exact.
     """
 
     FILE: ClassVar[str] = "trial.json"
@@ -250,6 +252,7 @@ class TrialResult(Document):
     planted: TrialPlanted | None
     budget: TrialBudget | None
     policies: list[PolicyOutcome]
+    preflight: list[Finding] = Field(default_factory=list)
     assumptions: Assumptions | None
     warnings: list[Warning_]
     provenance: Provenance
@@ -259,6 +262,11 @@ class TrialResult(Document):
     def finished(self) -> list[TrialRound]:
         """The rounds that have figures."""
         return [item for item in self.rounds if item.failed is None]
+
+    @property
+    def blind(self) -> str | None:
+        """What the attackers cannot see; None if they see."""
+        return self.preflight[0].message if self.preflight else None
 
     def power_at(self, false_rate: float) -> TrialPower | None:
         """The headline attacker's power at a false-positive rate; None if it was not measured there."""

@@ -18,11 +18,16 @@ def answer(result: TrialResult) -> str:
 
 
 def _risk(result: TrialResult) -> str:
-    risk = result.risk
+    risk, blind = result.risk, result.blind
     if risk is None:
         return "The mechanism cannot be assessed: no attacker can distinguish people in its releases."
     if risk.low > 0:
-        return f"{count_in(risk.estimate, risk.low, risk.high)} can be linked because of {HALF}."
+        people = count_in(risk.estimate, risk.low, risk.high)
+        if blind is None:
+            return f"{people} can be linked because of {HALF}."
+        return f"At least {people} can be linked because of {HALF}, and perhaps more: {printable(blind)}."
+    if blind is not None:
+        return f"The risk of {HALF} cannot be told: {printable(blind)}."
     return f"The risk of {HALF} cannot be told from 0 (at most {share_in(max(0.0, risk.high))})."
 
 

@@ -40,9 +40,8 @@ MOST_ROWS = 5_000
 """Associations between columns are estimated from at most so many records of a table."""
 ALIKE = 0.3
 """Two distributions with at most this Kolmogorov-Smirnov distance are taken for the same scale ..."""
-SURELY_ALIKE = 0.1
-"""... but above this, and what two samples of one population differ by, only if the column still goes with the same
-other columns."""
+SURELY_ALIKE, BY_CHANCE = 0.1, 1.8
+"""... but above this, and so many times the sampling error, only if the column still goes with the same columns."""
 NOT_TURNED = 0.05
 """What a column on the same scale adds to the agreement of directions if it is not turned around."""
 KNOWN_LABELS = 0.5
@@ -219,7 +218,7 @@ class _Association:
         """Whether they are as weak as noise of this level makes them, or would be too weak then to be seen."""
         if noise is None:
             return False
-        left = (1 / (1 + noise**2)) ** 2
+        left = 1 / (1 + noise**2)  # of a correlation of two columns with such noise
         return self.share >= left / 3 or left * float(np.linalg.norm(self.before)) < _SEEN / np.sqrt(records)
 
     def elsewhere(self, records: int) -> bool:
@@ -307,7 +306,14 @@ class _Fit:
     def _noise(self, name: str) -> float | None:
         """The level of the noise that explains a column that is unlike the originals', if any does."""
         own, there = self.ranks[name]
-        return noise_level(own, there) if self.apart[name] > SURELY_ALIKE + own.sampling_error(there) else None
+        return noise_level(own, there) if self._unlike(name) else None
+
+    def _unlike(self, name: str) -> bool:
+        """Whether an ordered column is distributed otherwise than the originals'."""
+        own, there = self.ranks[name]
+        # A synthetic release is a sample of a sample.
+        by_chance = np.sqrt(1 / max(1, len(own.values)) + 2 / max(1, len(there.values)))
+        return bool(self.apart[name] > max(SURELY_ALIKE, BY_CHANCE * by_chance))
 
     def _matchable(self, name: str) -> bool:
         return all(1 < len(np.unique(codes[codes >= 0])) <= MOST_LABELS for codes in self.codes[name])
@@ -409,8 +415,7 @@ class _Fit:
         if self._on_scale(name) and self.released.columns[name].generalized():
             return ColumnSight(name, "as_is")  # ranges of many widths go with other columns in their own way
         if self._on_scale(name):
-            unlike = self.apart[name] > SURELY_ALIKE + own.sampling_error(there)
-            lost = unlike and not found.kept and not found.faded(self.noise[name], len(self.scores[1]))
+            lost = self._unlike(name) and not found.kept and not found.faded(self.noise[name], len(self.scores[1]))
             if known and (lost or found.elsewhere(len(self.scores[1]))):
                 return ColumnSight(name, "unread", "its values no longer go with those of other columns")
             return ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded")

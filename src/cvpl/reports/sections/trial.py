@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
 from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
@@ -51,6 +52,7 @@ def trial_sections(result: TrialResult) -> list[Section]:
         ),
         Section("setting", sentences=(Remark(setting(result), "quiet"),), outputs=REPORTS),
         _alarm(result),
+        _unseen(result),
         _policies(result),
         pointer_section(result.warnings, len(result.warnings)),
         assumptions_section(result.assumptions),
@@ -83,6 +85,12 @@ def _alarm(result: TrialResult) -> Section:
         found.append(f"at a false-positive rate of {listed} the power is above what the budget allows, beyond error")
     text = f"The stated budget is not kept: {'; '.join(found)}."
     return Section("alarm", sentences=(Remark(text, "alarm"),), outputs=EVERYWHERE)
+
+
+def _unseen(result: TrialResult) -> Section:
+    """What the attackers cannot see in the releases, and what to do."""
+    lines = [line for _, line in finding_lines(result.preflight, result.suppress_below)]
+    return Section("unseen", sentences=tuple(Remark(line, "alarm") for line in lines), outputs=EVERYWHERE)
 
 
 def _policies(result: TrialResult) -> Section:

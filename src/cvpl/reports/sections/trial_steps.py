@@ -21,6 +21,11 @@ def trial_steps(result: TrialResult) -> list[str]:
             f"columns that they have, and let attackers coarsen their data like them ({typed('alignment: release')})."
         ]
     steps = [*_budget(result), *_failures(result)]
+    if result.preflight:
+        steps.append(
+            "Do not take the risk for low: attackers cannot see through these releases, and whoever can may find more "
+            "people. Let the mechanism keep the names, the units and the labels of columns, or leave such columns out."
+        )
     if risk.low > 0:
         steps.append(
             "Strengthen the mechanism, or release fewer columns, and run the trial again with the same seed. "

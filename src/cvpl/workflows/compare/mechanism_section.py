@@ -11,7 +11,7 @@ from cvpl import result as out
 from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.sections.intervals import interval_fields
-from cvpl.assessment.verdict import blind, control_fault, control_hides, copied_rows, risk_at
+from cvpl.assessment.verdict import blind, control_fault, control_hides, copied_rows, findings_of_draws, risk_at
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.intervals import attributable_from_power
@@ -42,7 +42,7 @@ def over_draws(
 ) -> ReleaseFigures:
     """The figures of a mechanism, not yet rounded, from those of its first draw and what all draws say."""
     disclosure = _disclosure(found)
-    preflight = _preflight(found)
+    preflight = findings_of_draws(draw.preflight for draw in found)
     small = [finding.message for finding in preflight if finding.check == TOO_FEW]
     reasons = [*reading.reasons, *small]
     power = None if reading.headline is None or reasons else reading.powers[reading.headline]
@@ -187,17 +187,6 @@ def _utility(found: Sequence[out.ComparedUtility]) -> out.ComparedUtility:
         update["distance_basis"] = "distributions"
     update["columns"] = [name for name in found[0].columns if all(name in item.columns for item in found)]
     return found[0].model_copy(update=update)
-
-
-def _preflight(found: Sequence[DrawFindings]) -> list[out.Finding]:
-    """The findings of all draws, one for each check and column: the first, or the first that closes the gate."""
-    kept: dict[tuple[str, str | None], out.Finding] = {}
-    for draw in found:
-        for finding in draw.preflight:
-            key = finding.check, finding.column
-            if key not in kept or (finding.closes_gate and not kept[key].closes_gate):
-                kept[key] = finding
-    return list(kept.values())
 
 
 def _disclosure(found: Sequence[DrawFindings]) -> Disclosure:

@@ -96,7 +96,8 @@ def surface(
         resolved = replace(resolved, budget=replace(resolved.budget, memory=memory))
     if attacker is not None:
         resolved = resolved.only([attacker])
-    tables = _Tables(original, control)
+    # A target asks what attackers cannot see.
+    tables = _Tables(original, control, checks=target is not None)
     whole = RisingProgress(progress or ignore_progress)
     with one_blas_thread(), private_folder() as work:
         if isinstance(mechanism, str) and mechanism == BLOCKING:
@@ -123,11 +124,12 @@ class _Tables:
 
     original: object
     control: object | None
+    checks: bool
 
     def with_release(self, resolved: ResolvedConfig, release: object, strength: Strength | None = None) -> Inputs:
         """The tables with one release; problems name the strength at which it was made."""
         try:
-            return read_tables(self.original, release, resolved, self.control, checks=False)
+            return read_tables(self.original, release, resolved, self.control, checks=self.checks)
         except InputError as error:
             if strength is None:
                 raise

@@ -12,11 +12,11 @@ from cvpl.assessment.diagnostics.canaries import Canaries
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attackers
-from cvpl.assessment.gate import gate
+from cvpl.assessment.gate import closing_reasons, gate
 from cvpl.assessment.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
-from cvpl.assessment.sight import sight_findings
+from cvpl.assessment.sight import unread_findings, unseen_findings
 from cvpl.assessment.verdict import risk_section
 from cvpl.assessment.warnings import attackers_left_out, too_many_labels
 from cvpl.attack.attacker import Attacker
@@ -45,7 +45,7 @@ class EnsembleReading:
         """Judge as the gate of an audit would, with the target as its limit: attackers must see, too."""
         headline = ensemble.chosen.measured.at_confidence(ensemble.confidence)
         disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
-        unseen = sight_findings(ensemble, resolved, inputs)
+        unseen = unseen_findings(ensemble, resolved, inputs)
         reasons = gate(ensemble, headline, None, target, {}, unseen, disclosure)[0].reasons
         risk = disclosure.published_or_none(risk_section(ensemble.risk, ensemble))
         rate = disclosure.published(measurements.rate(headline))
@@ -73,8 +73,8 @@ class Sweep:
         self.rows: list[out.SurfaceSetting] = []
         self.failed: list[out.FailedStrength] = []
         self.verdicts: dict[Strength, EnsembleReading] = {}
-        self.unseen: tuple[str, ...] = ()
-        """What no attacker sees, where all rows are of one release."""
+        self.unseen: tuple[str, ...] | None = None
+        """What no attacker sees, where all rows are of one release; None if each has its own."""
         self._sweeper: SweepAttacker | None = None
         self._inputs: dict[str, out.Input] = {}
         self._scenario = "blind"
@@ -111,8 +111,7 @@ class Sweep:
             self._scenario = inputs.evaluation.matches.scenario
         self._notices = _notices(ensemble, inputs, self.resolved)
         if self.target is not None and one_release:
-            unseen = sight_findings(ensemble, self.resolved, inputs)
-            self.unseen = tuple(finding.message for finding in unseen if finding.closes_gate)
+            self.unseen = tuple(closing_reasons(unseen_findings(ensemble, self.resolved, inputs)))
         elif self.target is not None:
             self.verdicts[strength] = EnsembleReading.of(ensemble, self.target, self.resolved, inputs)
         return chosen
@@ -151,7 +150,11 @@ class Sweep:
         ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
         disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
         self._k = min(self._k, disclosure.k)
-        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, self.unseen)
+        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, self.unseen or ())
+        if self.unseen is None and read.within:
+            # Only a low risk needs attackers that see.
+            unread = unread_findings(ensemble, self.resolved, inputs)
+            read = replace(read, unseen=tuple(closing_reasons(unread)))
         return setting_row(strength, read, inputs, useful)
 
     def weakest(self, judge: Callable[[Strength], EnsembleReading | None]) -> out.WeakestSetting | None:

@@ -9,8 +9,10 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.assessment.draw_policies import draw_policies
+from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.provenance import provenance
 from cvpl.assessment.sections import diagnostics
+from cvpl.assessment.verdict import findings_of_draws, unseen
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control import FALSE_RATES
 from cvpl.evaluation.trials.exposure import RATE_BINS, exposure
@@ -80,6 +82,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
         planted=None if headline is None else _planted(ran, headline, strongest),
         budget=budget,
         policies=[],
+        preflight=unseen(findings_of_draws(item.unseen for item in rounds.found)),
         assumptions=ran.assumptions,
         warnings=diagnostics.warnings(_warnings(ran, strongest, disclosure)),
         provenance=provenance(trial.resolved),
@@ -87,7 +90,8 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
     )
     published = disclosure.published(found)
     # A trial closes no gate.
-    policies = draw_policies(ran.trial.resolved.config.policy, published.risk, published.power_at, published.attacker)
+    written, doubts = trial.resolved.config.policy, tuple(closing_reasons(published.preflight))
+    policies = draw_policies(written, published.risk, published.power_at, published.attacker, doubts)
     return published.model_copy(update={"policies": policies}), strongest
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.provenance import versions
 from cvpl.files import record_kept, write_whole
+from cvpl.result import Finding
 from cvpl.workflows.fingerprints import code_digest, file_digest
 from cvpl.workflows.trial.rounds import RoundScores, Trial
 
@@ -108,6 +109,7 @@ def _packed(found: RoundScores) -> bytes:
         "faults": {name: list(faults) for name, faults in found.faults.items()},
         "canary_faults": {name: list(faults) for name, faults in found.canary_faults.items()},
         "hits": dict(found.hits),
+        "unseen": [finding.model_dump() for finding in found.unseen],
         "released": found.released,
         "columns": list(found.columns),
         "notices": list(found.notices),
@@ -129,6 +131,7 @@ def _unpacked(content: bytes) -> RoundScores:
             faults={name: tuple(faults) for name, faults in details["faults"].items()},
             canary_faults={name: tuple(faults) for name, faults in details["canary_faults"].items()},
             hits=details["hits"],
+            unseen=tuple(Finding.model_validate(finding) for finding in details["unseen"]),
             released=details["released"],
             columns=tuple(details["columns"]),
             notices=tuple(details["notices"]),

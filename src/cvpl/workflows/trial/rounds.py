@@ -5,7 +5,8 @@ bound on epsilon it is attacked a second time by attackers that know nothing of 
 and there is neither a control nor a reference sample.
 
 Canaries run in the first round only: they test an attacker, not a release, and the tables of all rounds are alike.
-Sensitivity analyses are not run; they explain the figures of one release.
+Sensitivity analyses are not run; they explain the figures of one release. Every release is asked what its attackers
+cannot see, by those that count in its round.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.progress import Phase, ProgressCallback, prefix_progress
+from cvpl.assessment.sight import unseen_findings
 from cvpl.attack.attack import attack
 from cvpl.attack.shared_work import SharedWork
 from cvpl.config.resolved import ResolvedConfig
@@ -30,6 +32,7 @@ from cvpl.files import private_folder
 from cvpl.input_file import FileState
 from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.randomness import stream
+from cvpl.result import Finding
 from cvpl.tables.pair import Inputs
 from cvpl.tables.parting import part
 from cvpl.workflows.command_mechanism import CommandStopped, keep_output
@@ -48,8 +51,8 @@ class RoundScores:
     `scores` are read with the people who are out as control; reference people have none. `blind` are the scores of
     attackers that know nothing of who is in; empty if no bound on epsilon is asked for. `faults` say why an attacker's
     representation is not valid for this release, `canary_faults` why its canaries fail. `hits` are top-1 hit rates
-    where true matches are known. `released` and `columns` describe the release; `notices` are sentences on columns
-    that were left out.
+    where true matches are known. `unseen` are the findings on what the attackers cannot see. `released` and `columns`
+    describe the release; `notices` are sentences on columns that were left out.
     """
 
     scores: Mapping[str, Floats]
@@ -57,6 +60,7 @@ class RoundScores:
     faults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     canary_faults: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hits: Mapping[str, float] = field(default_factory=dict)
+    unseen: tuple[Finding, ...] = ()
     released: int = 0
     columns: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -107,7 +111,10 @@ def run_round(
             release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, number), stop))
             progress(Phase.READING, None)
             inputs = _read(trial, number, mine, release, others)
-            ensemble = run_attackers(_resolved(trial, number), inputs, progress)
+            resolved = _resolved(trial, number)
+            ensemble = run_attackers(resolved, inputs, progress)
+            progress(Phase.SIGHT, None)
+            unseen = unseen_findings(ensemble, resolved, inputs)
             blind = _blind_scores(trial, release, progress) if trial.blind else {}
         except CommandStopped:
             raise KeyboardInterrupt from None
@@ -117,7 +124,7 @@ def run_round(
         except InputError as error:
             keep_output(work, aside)
             raise RoundFailed(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
-        return _scored(trial, inside, inputs, ensemble, blind)
+        return replace(_scored(trial, inside, inputs, ensemble, blind), unseen=tuple(unseen))
 
 
 def two_tables(table: Path, folder: Path) -> tuple[Path, Path]:
@@ -156,7 +163,7 @@ def _resolved(trial: Trial, number: int) -> ResolvedConfig:
 
 
 def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
-    return read_tables(mine, release, _resolved(trial, number), others, checks=False)
+    return read_tables(mine, release, _resolved(trial, number), others)
 
 
 def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> dict[str, Floats]:
