@@ -556,3 +556,45 @@ def test_five_columns_that_arx_generalized_are_named_without_a_configuration():
     resolved, inputs = read_plan(original, shuffled(released), found, None, None)
     named = {finding.check: finding for finding in preflight(resolved, inputs, None)}["unmatched_columns"]
     assert named.count == 5 and all(f"'{name}'" in named.message for name in columns)
+
+
+def amounts(seed, rows):
+    """Two amounts, and two columns of yes and no as numbers."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "level": np.round(rng.gamma(4, 25, rows)),
+            "pay": np.round(rng.normal(5000, 900, rows)),
+            "ill": rng.integers(2, size=rows),
+            "married": rng.integers(2, size=rows),
+        }
+    )
+
+
+AMOUNTS = {
+    "columns": {name: {"role": "attribute", "type": "numeric"} for name in ("level", "pay", "ill", "married")},
+    "attackers": CONFIG["attackers"],
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.assign(level=table["level"] // 60 * 60),
+        lambda table: table.assign(level=table["level"] * 1.5, pay=table["pay"] + 700),
+        lambda table: table.assign(level=np.where(table["level"] > 90, 90, 0)),
+        lambda table: table.assign(ill=table["ill"] + 1),
+    ],
+    ids=["lower ends of wide classes", "biased", "two classes", "other codes"],
+)
+def test_a_column_of_two_numbers_holds_no_other_columns_values(change):
+    """Of yes and no, nothing tells whose values they are."""
+    found = findings(amounts(1, 400), change(amounts(2, 400)), AMOUNTS, amounts(3, 400))
+    assert "renamed_columns" not in found
+
+
+def test_exchanged_columns_are_found_beside_columns_of_two_numbers():
+    released = amounts(2, 400).rename(columns={"level": "pay", "pay": "level"})
+    message = findings(amounts(1, 400), released, AMOUNTS)["renamed_columns"].message
+    assert "'level' seems to hold the values of 'pay'" in message
+    assert "'ill'" not in message and "'married'" not in message
