@@ -15,6 +15,7 @@ from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import _message, beyond_error, copy_findings
 from cvpl.config.loading import load
 from cvpl.result.published import Disclosure
+from cvpl.tables import left_out
 from cvpl.workflows.reading import read_plan, read_tables
 from examples import TIMES, examples
 from shared_data import SHARED, needs_data
@@ -575,6 +576,16 @@ def test_a_column_with_few_released_values_is_not_named():
     for rows, named in ((19, False), (20, True)):
         some = released.assign(c1=released["c1"].where(np.arange(400) < rows))
         assert ("unmatched_columns" in findings(original, some, CATEGORIES)) == named
+
+
+def test_a_column_of_too_many_texts_to_compare_is_named(monkeypatch):
+    """It is left out of the comparison, so nobody would miss it."""
+    monkeypatch.setattr(left_out, "MANY_TEXTS", 300)
+    original = labels(1, 400).assign(name=[f"n{at}" for at in range(400)])
+    released = shuffled(labels(1, 400).assign(name=[f"h{at}" for at in range(400)]))
+    columns = {**CATEGORIES["columns"], "name": {"role": "attribute", "type": "category"}}
+    found = findings(original, released, {**CATEGORIES, "columns": columns})["unmatched_columns"]
+    assert found.closes_gate and found.column == "name"
 
 
 @needs_data

@@ -34,7 +34,8 @@ class WholeTableFacts:
     `lacking` names the columns to compare that a table does not have, `present` all columns of a table. `identifying`
     are columns of the release that identify people directly, `shared_rows` the row keys over all columns that original
     and release share (empty if these are all compared), `equal_rows` those over the declared facts about people that
-    both have, `records` the keys of whole records of each table.
+    both have, `records` the keys of whole records of each table. `unmatched` are columns to compare that were left out
+    because no value of the release is in the original.
     """
 
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class WholeTableFacts:
     shared_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
     equal_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
     records: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
+    unmatched: tuple[str, ...] = ()
 
     def parted(self, stay: Rows, leave: Rows) -> WholeTableFacts:
         """Return the facts after a split of the originals; the control has the original's columns."""

@@ -5,26 +5,29 @@ A risk that is low because columns were not read is no protection, so the findin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cvpl import result as out
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.result.published import Disclosure
-from cvpl.tables.columns import Pair
 from cvpl.tables.matched_values import MatchedValues, matched_values
+from cvpl.tables.pair import Inputs
 
 UNMATCHED = "unmatched_columns"
 
 
-def unmatched_findings(pair: Pair, disclosure: Disclosure) -> list[out.Finding]:
+def unmatched_findings(inputs: Inputs, disclosure: Disclosure) -> list[out.Finding]:
     """One finding that names every such column; empty if there is none.
 
     A column with fewer released values than an interval needs, or fewer than k, is not named.
     """
     fewest = max(FEWEST_RECORDS, disclosure.k)
-    found = [column for column in matched_values(pair) if column.known >= fewest and column.unmatched]
-    if not found:
+    found = [column for column in matched_values(inputs.pair) if column.known >= fewest and column.unmatched]
+    columns = [*(item.column for item in found), *inputs.whole.unmatched]
+    if not columns:
         return []
-    one = len(found) == 1
-    names = ", ".join(f"'{item.column}'" for item in found)
+    one = len(columns) == 1
+    names = ", ".join(f"'{name}'" for name in columns)
     message = (
         f"the column{'' if one else 's'} {names} of the release hold{'s' if one else ''} values that match nothing in "
         "the original"
@@ -33,17 +36,17 @@ def unmatched_findings(pair: Pair, disclosure: Disclosure) -> list[out.Finding]:
         check=UNMATCHED,
         closes_gate=True,
         message=message,
-        column=found[0].column if one else None,
-        count=len(found),
-        advice=_advice(found),
+        column=columns[0] if one else None,
+        count=len(columns),
+        advice=_advice(found, labels=bool(inputs.whole.unmatched)),
     )
     return [finding]
 
 
-def _advice(found: list[MatchedValues]) -> str:
+def _advice(found: Sequence[MatchedValues], *, labels: bool) -> str:
     """What to do, for labels and for numbers."""
     advice = []
-    if any(not item.ordered for item in found):
+    if labels or any(not item.ordered for item in found):
         advice.append(
             "labels need a `hierarchy` file with a line for each original label and its groups, or the same spelling "
             "in both tables"

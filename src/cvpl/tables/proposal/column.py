@@ -183,8 +183,12 @@ def guess_column(
         if column.shared >= disclosure.k:
             shared = disclosure.counted(column.shared, "value")
             guess.reasons.append(f"the release has {shared} too. If they identify people, do not release them")
-        guess.reasons.append("left out; make it a category if an attacker could compare it")
-        return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
+        if not _is_written_otherwise(column):
+            guess.reasons.append("left out; make it a category if an attacker could compare it")
+            return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
+        guess.reasons.append(
+            "the release writes most of it otherwise: compared, so that an audit says if nobody reads it"
+        )
     if kind == "numeric" and distinct > rows / 2 and column.shared > column.released.distinct / 2:
         guess.doubt(
             f"{different} in {rows:,} rows, and the release keeps {disclosure.counted(column.shared, 'value')} "
@@ -203,6 +207,13 @@ def guess_column(
     if kind == "datetime":
         guess.settings["features"] = _features(column)
     return guess
+
+
+def _is_written_otherwise(column: Column) -> bool:
+    """Whether the release has values in the column, and most are not the original's: left out, none would miss them."""
+    known = set(column.original.labels)
+    others = any(label not in known and not is_gone(label, known) for label in column.released.labels)
+    return others and column.shared <= column.released.distinct / 2
 
 
 def _looks_sensitive(column: Column, kind: str) -> bool:
