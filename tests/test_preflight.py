@@ -578,6 +578,27 @@ def test_a_column_with_few_released_values_is_not_named():
         assert ("unmatched_columns" in findings(original, some, CATEGORIES)) == named
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda words, rng: rng.permutation(words), False),
+        (lambda words, rng: [word if rng.random() < 0.5 else "[X]" for word in words], False),
+        (lambda words, rng: [word if rng.random() < 0.1 else f"{rng.integers(1 << 40):x}" for word in words], True),
+    ],
+    ids=["in another order", "redacted", "mostly replaced"],
+)
+def test_texts_are_matched_by_their_words(change, named):
+    """Attackers read texts by their words, so a text need not be in the original as a whole."""
+    rng = np.random.default_rng(4)
+    words = [f"word{at}" for at in range(300)]
+    notes = [rng.choice(words, 8, replace=False) for _ in range(400)]
+    original = labels(1, 400).assign(note=[" ".join(note) for note in notes])
+    released = shuffled(labels(1, 400).assign(note=[" ".join(change(note, rng)) for note in notes]))
+    columns = {**CATEGORIES["columns"], "note": {"role": "attribute", "type": "category"}}
+    found = findings(original, released, {**CATEGORIES, "columns": columns})
+    assert ("unmatched_columns" in found) == named
+
+
 def test_a_column_of_too_many_texts_to_compare_is_named(monkeypatch):
     """It is left out of the comparison, so nobody would miss it."""
     monkeypatch.setattr(left_out, "MANY_TEXTS", 300)

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from cvpl import result as out
+from cvpl.attack.shared_words import text_columns
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.operators.recoding.recoding import SHARED_WORDS
+from cvpl.operators.words import shared_words
 from cvpl.result.published import Disclosure
+from cvpl.tables.columns import ColumnData, Pair
 from cvpl.tables.matched_values import MatchedValues, matched_values
 from cvpl.tables.pair import Inputs
 
@@ -21,8 +27,12 @@ def unmatched_findings(inputs: Inputs, disclosure: Disclosure) -> list[out.Findi
 
     A column with fewer released values than an interval needs, or fewer than k, is not named.
     """
-    fewest = max(FEWEST_RECORDS, disclosure.k)
-    found = [column for column in matched_values(inputs.pair) if column.known >= fewest and column.unmatched]
+    pair, fewest = inputs.pair, max(FEWEST_RECORDS, disclosure.k)
+    found = [
+        column
+        for column in matched_values(pair)
+        if column.known >= fewest and column.unmatched and not _read_by_words(pair, column.column)
+    ]
     columns = [*(item.column for item in found), *inputs.whole.unmatched]
     if not columns:
         return []
@@ -41,6 +51,18 @@ def unmatched_findings(inputs: Inputs, disclosure: Disclosure) -> list[out.Findi
         advice=_advice(found, labels=bool(inputs.whole.unmatched)),
     )
     return [finding]
+
+
+def _read_by_words(pair: Pair, column: str) -> bool:
+    """Whether the column holds texts of the originals' words, as texts in another order or redacted ones are."""
+    if not text_columns(pair.original, pair.protected, [column]):
+        return False
+    return shared_words(*(_texts(table.columns[column]) for table in (pair.original, pair.protected))) >= SHARED_WORDS
+
+
+def _texts(column: ColumnData) -> list[str]:
+    texts = column.label_texts()
+    return [texts[code] for code in np.flatnonzero(column.counts())]
 
 
 def _advice(found: Sequence[MatchedValues], *, labels: bool) -> str:
