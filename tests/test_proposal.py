@@ -149,7 +149,7 @@ TYPES = {
     "labels": (LETTERS, LETTERS[::-1], {"type": "category"}),
     "days": (DAYS, DAYS[::-1], {"type": "datetime", "features": ["elapsed_days", "day_of_week", "month"]}),
     "days, then months": (DAYS, [day[:7] for day in DAYS], {"type": "datetime", "features": ["elapsed_days", "month"]}),
-    "days, then words": (DAYS, ["spring", "autumn"] * 30, {"role": "attribute", "type": "category"}),
+    "days, then words": (DAYS, ["spring", "autumn"] * 30, {"role": "attribute", "vectorize": False}),
     "days, mostly as they are": (DAYS, [*DAYS[:50], *["spring"] * 10], {"role": "ignore"}),
     "free text, then stars": (TEXTS[:60], ["*"] * 60, {"role": "ignore"}),
     "levels": (["N/u", "S/r", "N/r"] * 20, ["N/u"] * 60, {"type": "category", "separator": "/"}),

@@ -184,3 +184,16 @@ def test_a_column_that_the_user_ignores_stays_so():
     config = {"columns": {**columns, "ward": {"role": "attribute", "type": "category"}}, "attacker": "default"}
     result = cvpl.audit(original, released, config, attackers=["rarity"])
     assert "unmatched_columns" not in {finding.check for finding in result.preflight}
+
+
+def test_strangers_in_a_column_that_cannot_be_read_are_not_linked():
+    """Its labels are no features: the originals' would be known, and those of controls would not."""
+    rng = np.random.default_rng(8)
+    original, control, strangers = (stays(rng, count) for count in (300, 400, 300))
+    result = cvpl.audit(
+        in_iso(original),
+        SPELLINGS["milliseconds"][1](strangers),
+        control=in_iso(control),
+        attackers=["unprojected", "nearest", "ranks"],
+    )
+    assert result.verdict.kind == "undetermined"

@@ -13,7 +13,7 @@ from cvpl import result as out
 from cvpl.attack.shared_words import text_columns
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.operators.recoding.recoding import SHARED_WORDS
-from cvpl.operators.words import shared_words
+from cvpl.operators.words import shared_words, words_of
 from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnData, Pair
 from cvpl.tables.matched_values import MatchedValues, matched_values
@@ -54,7 +54,10 @@ def unmatched_findings(inputs: Inputs, disclosure: Disclosure) -> list[out.Findi
 
 
 def _read_by_words(pair: Pair, column: str) -> bool:
-    """Whether the column holds texts of the originals' words, as texts in another order or redacted ones are."""
+    """Whether the column holds texts of the originals' words, as texts in another order or redacted ones are.
+
+    Numbers in a text are no words here: a day has the same in every spelling, and says little without their order.
+    """
     if not text_columns(pair.original, pair.protected, [column]):
         return False
     return shared_words(*(_texts(table.columns[column]) for table in (pair.original, pair.protected))) >= SHARED_WORDS
@@ -62,7 +65,8 @@ def _read_by_words(pair: Pair, column: str) -> bool:
 
 def _texts(column: ColumnData) -> list[str]:
     texts = column.label_texts()
-    return [texts[code] for code in np.flatnonzero(column.counts())]
+    used = (words_of(texts[code]) for code in np.flatnonzero(column.counts()))
+    return [" ".join(word for word in words if not word.isdecimal()) for words in used]
 
 
 def _advice(found: Sequence[MatchedValues], *, labels: bool) -> str:

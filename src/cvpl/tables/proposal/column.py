@@ -186,6 +186,7 @@ def guess_column(
         if not _is_written_otherwise(column):
             guess.reasons.append("left out; make it a category if an attacker could compare it")
             return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
+        guess.settings["vectorize"] = False
         guess.reasons.append(
             "the release writes most of it otherwise: compared, so that an audit says if nobody reads it"
         )
@@ -248,7 +249,7 @@ def _add_levels(guess: ColumnProposal, column: Column, disclosure: Disclosure) -
                 f"{told} are not in the original, so no original label matches: generalized? give a `hierarchy` file"
             )
     number = max(len(known.union(unknown)), column.original.distinct)
-    if number > _MOST_ONE_HOT:
+    if number > _MOST_ONE_HOT and guess.settings.get("vectorize", True):
         guess.settings["encode"] = "frequency"
         guess.reasons.append(f"more than {_MOST_ONE_HOT} labels; `encode: one_hot` would compare them, but slowly")
 
