@@ -131,6 +131,7 @@ def test_rounded_times_and_levels_are_compared_by_what_is_left_of_them(tmp_path,
 CODES = [f"{number:05d}" for number in RNG.choice(90_000, 60, replace=False)]
 DAYS = [f"{1950 + at}-0{1 + at % 9}-1{at % 10}" for at in range(60)]
 TEXTS = [f"{SECRET} {at}" for at in range(80)]
+NOTES = [f"came late with {SECRET} {at}" for at in range(60)]
 
 # name: original cells, released cells, and what is proposed at least
 TYPES = {
@@ -155,7 +156,8 @@ TYPES = {
     "levels": (["N/u", "S/r", "N/r"] * 20, ["N/u"] * 60, {"type": "category", "separator": "/"}),
     "levels, then stars": (["N/u", "S/r", "N/r"] * 20, ["N/*"] * 60, {"separator": "/", "encode": "hierarchical"}),
     "free text": (TEXTS[:60], TEXTS[20:], {"role": "ignore"}),
-    "free text, then another": (TEXTS[:60], [f"{text}!" for text in TEXTS[:60]], {"role": "attribute"}),
+    "free text, then another": (NOTES, [f"{note}!" for note in NOTES], {"role": "attribute", "vectorize": None}),
+    "codes, then others": (CODES, [f"{code}x" for code in CODES], {"role": "attribute", "vectorize": False}),
 }  # fmt: skip
 
 

@@ -197,3 +197,19 @@ def test_strangers_in_a_column_that_cannot_be_read_are_not_linked():
         attackers=["unprojected", "nearest", "ranks"],
     )
     assert result.verdict.kind == "undetermined"
+
+
+def test_texts_that_were_redacted_are_read_without_a_configuration():
+    """Half of the words are left in each text, so no text is the original's, and words find the people."""
+    rng = np.random.default_rng(9)
+    words = np.array([f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(600)])
+
+    def people(count):
+        notes = [" ".join(rng.choice(words, 12)) for _ in range(count)]
+        return pd.DataFrame({"note": notes, "ward": rng.integers(5, size=count)})
+
+    original, control = people(200), people(200)
+    redacted = [" ".join(word if rng.random() < 0.5 else "[X]" for word in note.split()) for note in original["note"]]
+    released = original.assign(note=redacted).sample(frac=1, random_state=1).reset_index(drop=True)
+    result = cvpl.audit(original, released, control=control, attackers=["words"])
+    assert result.verdict.kind == "linkable" and result.risk.estimate > 0.9

@@ -46,6 +46,8 @@ _OTHER_DATE = re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}.*")
 _FEW = 10
 _YES_OR_NO = 2
 _MOST_ONE_HOT = 500
+_FEWEST_WORDS = 3
+_LOOKED_AT = 2_000
 _MOST_TIMES = 10_000
 
 
@@ -186,7 +188,8 @@ def guess_column(
         if not _is_written_otherwise(column):
             guess.reasons.append("left out; make it a category if an attacker could compare it")
             return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
-        guess.settings["vectorize"] = False
+        if not _has_words(column):
+            guess.settings["vectorize"] = False
         guess.reasons.append(
             "the release writes most of it otherwise: compared, so that an audit says if nobody reads it"
         )
@@ -215,6 +218,13 @@ def _is_written_otherwise(column: Column) -> bool:
     known = set(column.original.labels)
     others = any(label not in known and not is_gone(label, known) for label in column.released.labels)
     return others and column.shared <= column.released.distinct / 2
+
+
+def _has_words(column: Column) -> bool:
+    """Whether the original's labels are texts of several words, numbers apart: they are compared by their words."""
+    some = column.original.labels[:: 1 + len(column.original.labels) // _LOOKED_AT]
+    found = [sum(any(sign.isalpha() for sign in part) for part in label.split()) for label in some]
+    return sum(found) >= _FEWEST_WORDS * max(1, len(found)) and column.original.distinct > column.original.rows // 2
 
 
 def _looks_sensitive(column: Column, kind: str) -> bool:
@@ -249,7 +259,7 @@ def _add_levels(guess: ColumnProposal, column: Column, disclosure: Disclosure) -
                 f"{told} are not in the original, so no original label matches: generalized? give a `hierarchy` file"
             )
     number = max(len(known.union(unknown)), column.original.distinct)
-    if number > _MOST_ONE_HOT and guess.settings.get("vectorize", True):
+    if number > _MOST_ONE_HOT and guess.settings.get("vectorize", True) and not _has_words(column):
         guess.settings["encode"] = "frequency"
         guess.reasons.append(f"more than {_MOST_ONE_HOT} labels; `encode: one_hot` would compare them, but slowly")
 
