@@ -14,6 +14,7 @@ from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import _message, beyond_error, copy_findings
 from cvpl.config.loading import load
+from cvpl.reports.sections.next_steps import next_steps
 from cvpl.result.published import Disclosure
 from cvpl.tables import left_out
 from cvpl.workflows.reading import read_plan, read_tables
@@ -668,3 +669,13 @@ def test_exchanged_columns_are_found_beside_columns_of_two_numbers():
     message = findings(amounts(1, 400), released, AMOUNTS)["renamed_columns"].message
     assert "'level' seems to hold the values of 'pay'" in message
     assert "'ill'" not in message and "'married'" not in message
+
+
+def test_the_next_step_for_columns_that_match_nothing_is_no_removal_of_identifiers():
+    original = labels(1, 400)
+    result = cvpl.audit(original, renamed(shuffled(original), ["c1"]), CATEGORIES)
+    steps = " ".join(next_steps(result))
+    assert "identifying values" not in steps
+    assert "leave them out of the release" in steps
+    (found,) = [finding for finding in result.preflight if finding.check == "unmatched_columns"]
+    assert "ignore" not in found.advice and "leave the column out" in found.advice

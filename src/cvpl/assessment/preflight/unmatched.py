@@ -75,8 +75,11 @@ def _advice(found: Sequence[MatchedValues], *, labels: bool) -> str:
     if labels or any(not item.ordered for item in found):
         advice.append(
             "labels need a `hierarchy` file with a line for each original label and its groups, or the same spelling "
-            "in both tables"
+            "in both tables, and days as 2024-12-31"
         )
     if any(item.ordered for item in found):
         advice.append("numbers and times need the same unit and scale in both tables")
-    return "; ".join(advice) + ". If a column was replaced by other values on purpose, give it the role `ignore`"
+    return (
+        "; ".join(advice) + ". If its values were replaced by a table of codes, give that, or leave the column out of "
+        "the release: whoever has the table reads it"
+    )
