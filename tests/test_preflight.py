@@ -679,3 +679,31 @@ def test_the_next_step_for_columns_that_match_nothing_is_no_removal_of_identifie
     assert "leave them out of the release" in steps
     (found,) = [finding for finding in result.preflight if finding.check == "unmatched_columns"]
     assert "ignore" not in found.advice and "leave the column out" in found.advice
+
+
+def _tells(original):
+    """A weighted sum of three numbers."""
+    return original[["x0", "x1", "x2"]].to_numpy() @ np.array([1.0, 2.3, -1.7])
+
+
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [
+        (lambda original: _tells(original).round(3), True),
+        (lambda original: [f"{a:.1f}/{b:.1f}" for a, b in zip(original["x0"], original["x1"], strict=True)], True),
+        (lambda original: (_tells(original) > 0).astype(int), False),
+        (lambda original: np.arange(1, len(original) + 1), False),
+        (lambda original: np.random.default_rng(5).permutation(500)[: len(original)], False),
+    ],
+    ids=["weighted sum", "joined codes", "two values", "row numbers", "row numbers with gaps"],
+)
+def test_a_new_column_that_tells_records_apart_closes_the_gate(column, found):
+    """What it says of people, nobody has compared; numbers of rows and a few values say nothing."""
+    original = numbers(1, 400)
+    released = shuffled(numbers(2, 400).assign(index=column(original)))
+    seen = findings(original, released, CONFIG, numbers(3, 400))
+    assert ("renamed_columns" in seen) == found
+    if found:
+        assert seen["renamed_columns"].closes_gate and "'index'" in seen["renamed_columns"].message
+    ignored = {**CONFIG, "columns": {**CONFIG["columns"], "index": {"role": "ignore"}}}
+    assert "renamed_columns" not in findings(original, released, ignored, numbers(3, 400))

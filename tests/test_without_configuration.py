@@ -213,3 +213,21 @@ def test_texts_that_were_redacted_are_read_without_a_configuration():
     released = original.assign(note=redacted).sample(frac=1, random_state=1).reset_index(drop=True)
     result = cvpl.audit(original, released, control=control, attackers=["words"])
     assert result.verdict.kind == "linkable" and result.risk.estimate > 0.9
+
+
+def test_a_new_column_of_the_release_is_not_ignored_by_a_guess(tmp_path):
+    """The originals' values joined under another name, beside strangers' columns."""
+    rng = np.random.default_rng(10)
+    original, control, strangers = (in_iso(stays(rng, count)) for count in (200, 240, 200))
+    codes = original["admitted"] + "/" + original["cost"].astype(str)
+    released = strangers.assign(code=codes.sample(frac=1, random_state=1).to_numpy())
+    file = cvpl.propose(original, released).write(tmp_path / "audit.yaml")
+    for config in (None, file):
+        result = cvpl.audit(original, released, config, control=control, attackers=["rarity"])
+        (found,) = [finding for finding in result.preflight if finding.check == "renamed_columns"]
+        assert found.closes_gate and "'code'" in found.message
+        assert result.verdict.kind == "undetermined"
+    ignored = read_yaml(file, "configuration", "")
+    ignored["columns"]["code"] = {"role": "ignore"}
+    result = cvpl.audit(original, released, ignored, control=control, attackers=["rarity"])
+    assert "renamed_columns" not in {finding.check for finding in result.preflight}

@@ -91,16 +91,34 @@ def _apart(own: ColumnData, released: ColumnData) -> float | None:
 
 
 def _other_names(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """Columns that only the original has beside columns that only the release has."""
+    """Columns that only the original has beside columns that only the release has, and such that tell records apart."""
     whole, declared = inputs.whole, set(resolved.declared)
     lacking = [name for name in whole.lacking.get("protected", ()) if name not in whole.lacking.get("original", ())]
     there = set(whole.present.get("original", ()))
     new = [name for name in whole.present.get("protected", ()) if name not in there and name not in declared]
     if not lacking or not new:
-        return []
+        return _new(resolved, inputs)
     gone, come = (_listed(names) for names in (lacking, new))
     message = f"the release lacks {gone} and has {come}, which the original lacks: perhaps the same under other names"
     return [out.Finding(check="renamed_columns", closes_gate=True, message=message, count=len(lacking))]
+
+
+def _new(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+    """Columns that only the release has and that tell records apart, unless they are declared as not compared."""
+    specs = {spec.name for spec in resolved.specs}
+    new = [name for name in inputs.whole.new if name in specs or name not in resolved.declared]
+    if not new:
+        return []
+    own = "a value of its own" if len(new) == 1 else "values of their own"
+    message = (
+        f"the release has {_listed(new)}, which the original lacks, with {own} for half of the records or more: nobody "
+        "has compared what is in it"
+    )
+    advice = (
+        "Add the same column to the original and the control, or leave it out of the release. Give it the role "
+        "`ignore` only if it was made without the people's values, as a random number is"
+    )
+    return [out.Finding(check="renamed_columns", closes_gate=True, message=message, count=len(new), advice=advice)]
 
 
 def _listed(names: list[str]) -> str:

@@ -55,7 +55,8 @@ _MOST_TIMES = 10_000
 class ColumnProposal:
     """A column's settings, the reasons for them, and those of the reasons that the user should check.
 
-    `unread` says which released labels nothing explains, if any.
+    `unread` says which released labels nothing explains, if any. A column that is not `declared` is left to the user:
+    only one who knows what is in it can say that it is to be ignored.
     """
 
     settings: dict[str, Any]
@@ -63,6 +64,7 @@ class ColumnProposal:
     doubts: list[str] = field(default_factory=list)
     main: str | None = None
     unread: list[str] = field(default_factory=list)
+    declared: bool = True
 
     @property
     def reason(self) -> str:
