@@ -12,11 +12,15 @@ import cvpl
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.preflight.copies import _message, beyond_error
+from cvpl.assessment.preflight.copies import _message, beyond_error, copy_findings
 from cvpl.config.loading import load
+from cvpl.reports.sections.next_steps import next_steps
+from cvpl.result.published import Disclosure
+from cvpl.tables import left_out
 from cvpl.workflows.reading import read_plan, read_tables
 from examples import TIMES, examples
 from shared_data import SHARED, needs_data
+from worlds import make_pair
 
 NUMBERS = [f"x{at}" for at in range(6)]
 CONFIG = {
@@ -334,6 +338,42 @@ def test_strangers_do_not_look_like_a_control_in_the_release():
         assert "control_in_release" not in found
 
 
+BANDS = {name: {"role": "attribute", "type": "category"} for name in ("sex", "band", "region")}
+
+
+def bands(rng, rows):
+    """Three columns of few values: two in three rows or more have a double by chance."""
+    return {
+        "sex": rng.choice(["F", "M"], rows).tolist(),
+        "band": rng.choice(["20", "30", "40", "50", "60", "70", "80"], rows).tolist(),
+        "region": rng.choice(list("ABCDEFGHIJ"), rows).tolist(),
+    }
+
+
+@pytest.mark.parametrize(("people", "released", "controls"), [(200, 200, 400), (400, 400, 400), (300, 700, 300)])
+def test_strangers_in_tables_of_few_columns_have_the_copies_that_chance_gives(people, released, controls):
+    """With a control and without: in simulation fewer than 1 in 100 releases of strangers are blamed."""
+    blamed = 0
+    for seed in range(examples(40)):
+        rng = np.random.default_rng([seed, 5])
+        tables = [bands(rng, rows) for rows in (people, released, controls)]
+        for given in (tables, tables[:2]):
+            pair = make_pair(BANDS, *given)
+            found = copy_findings(pair, rng, Disclosure(1, {"originals": people, "protected": released}))
+            blamed += any(finding.closes_gate for finding in found if finding.check != "near_copies")
+    assert blamed <= 1 + examples(40) // 10
+
+
+def test_half_of_a_control_in_the_release_is_found_in_tables_of_few_columns():
+    for seed in range(5):
+        rng = np.random.default_rng([seed, 6])
+        people, strangers, control = (bands(rng, 200) for _ in range(3))
+        released = {name: control[name][:150] + strangers[name][150:] for name in strangers}
+        pair = make_pair(BANDS, people, released, control)
+        found = copy_findings(pair, rng, Disclosure(1, {"originals": 200, "protected": 200}))
+        assert "control_in_release" in {finding.check for finding in found}
+
+
 @pytest.mark.parametrize("fault", ["overlap", "columns"])
 def test_a_faulty_control_never_says_zero(fault):
     original = numbers(1, 400)
@@ -539,6 +579,37 @@ def test_a_column_with_few_released_values_is_not_named():
         assert ("unmatched_columns" in findings(original, some, CATEGORIES)) == named
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda words, rng: rng.permutation(words), False),
+        (lambda words, rng: [word if rng.random() < 0.5 else "[X]" for word in words], False),
+        (lambda words, rng: [word if rng.random() < 0.1 else f"{rng.integers(1 << 40):x}" for word in words], True),
+    ],
+    ids=["in another order", "redacted", "mostly replaced"],
+)
+def test_texts_are_matched_by_their_words(change, named):
+    """Attackers read texts by their words, so a text need not be in the original as a whole."""
+    rng = np.random.default_rng(4)
+    words = [f"word{at}" for at in range(300)]
+    notes = [rng.choice(words, 8, replace=False) for _ in range(400)]
+    original = labels(1, 400).assign(note=[" ".join(note) for note in notes])
+    released = shuffled(labels(1, 400).assign(note=[" ".join(change(note, rng)) for note in notes]))
+    columns = {**CATEGORIES["columns"], "note": {"role": "attribute", "type": "category"}}
+    found = findings(original, released, {**CATEGORIES, "columns": columns})
+    assert ("unmatched_columns" in found) == named
+
+
+def test_a_column_of_too_many_texts_to_compare_is_named(monkeypatch):
+    """It is left out of the comparison, so nobody would miss it."""
+    monkeypatch.setattr(left_out, "MANY_TEXTS", 300)
+    original = labels(1, 400).assign(name=[f"n{at}" for at in range(400)])
+    released = shuffled(labels(1, 400).assign(name=[f"h{at}" for at in range(400)]))
+    columns = {**CATEGORIES["columns"], "name": {"role": "attribute", "type": "category"}}
+    found = findings(original, released, {**CATEGORIES, "columns": columns})["unmatched_columns"]
+    assert found.closes_gate and found.column == "name"
+
+
 @needs_data
 def test_five_columns_that_arx_generalized_are_named_without_a_configuration():
     """The groups of ARX's hierarchies share no text with the labels of Adult."""
@@ -556,3 +627,83 @@ def test_five_columns_that_arx_generalized_are_named_without_a_configuration():
     resolved, inputs = read_plan(original, shuffled(released), found, None, None)
     named = {finding.check: finding for finding in preflight(resolved, inputs, None)}["unmatched_columns"]
     assert named.count == 5 and all(f"'{name}'" in named.message for name in columns)
+
+
+def amounts(seed, rows):
+    """Two amounts, and two columns of yes and no as numbers."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "level": np.round(rng.gamma(4, 25, rows)),
+            "pay": np.round(rng.normal(5000, 900, rows)),
+            "ill": rng.integers(2, size=rows),
+            "married": rng.integers(2, size=rows),
+        }
+    )
+
+
+AMOUNTS = {
+    "columns": {name: {"role": "attribute", "type": "numeric"} for name in ("level", "pay", "ill", "married")},
+    "attackers": CONFIG["attackers"],
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: table.assign(level=table["level"] // 60 * 60),
+        lambda table: table.assign(level=table["level"] * 1.5, pay=table["pay"] + 700),
+        lambda table: table.assign(level=np.where(table["level"] > 90, 90, 0)),
+        lambda table: table.assign(ill=table["ill"] + 1),
+    ],
+    ids=["lower ends of wide classes", "biased", "two classes", "other codes"],
+)
+def test_a_column_of_two_numbers_holds_no_other_columns_values(change):
+    """Of yes and no, nothing tells whose values they are."""
+    found = findings(amounts(1, 400), change(amounts(2, 400)), AMOUNTS, amounts(3, 400))
+    assert "renamed_columns" not in found
+
+
+def test_exchanged_columns_are_found_beside_columns_of_two_numbers():
+    released = amounts(2, 400).rename(columns={"level": "pay", "pay": "level"})
+    message = findings(amounts(1, 400), released, AMOUNTS)["renamed_columns"].message
+    assert "'level' seems to hold the values of 'pay'" in message
+    assert "'ill'" not in message and "'married'" not in message
+
+
+def test_the_next_step_for_columns_that_match_nothing_is_no_removal_of_identifiers():
+    original = labels(1, 400)
+    result = cvpl.audit(original, renamed(shuffled(original), ["c1"]), CATEGORIES)
+    steps = " ".join(next_steps(result))
+    assert "identifying values" not in steps
+    assert "leave them out of the release" in steps
+    (found,) = [finding for finding in result.preflight if finding.check == "unmatched_columns"]
+    assert "ignore" not in found.advice and "leave the column out" in found.advice
+
+
+def _tells(original):
+    """A weighted sum of three numbers."""
+    return original[["x0", "x1", "x2"]].to_numpy() @ np.array([1.0, 2.3, -1.7])
+
+
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [
+        (lambda original: _tells(original).round(3), True),
+        (lambda original: [f"{a:.1f}/{b:.1f}" for a, b in zip(original["x0"], original["x1"], strict=True)], True),
+        (lambda original: (_tells(original) > 0).astype(int), False),
+        (lambda original: np.arange(1, len(original) + 1), False),
+        (lambda original: np.random.default_rng(5).permutation(500)[: len(original)], False),
+    ],
+    ids=["weighted sum", "joined codes", "two values", "row numbers", "row numbers with gaps"],
+)
+def test_a_new_column_that_tells_records_apart_closes_the_gate(column, found):
+    """What it says of people, nobody has compared; numbers of rows and a few values say nothing."""
+    original = numbers(1, 400)
+    released = shuffled(numbers(2, 400).assign(index=column(original)))
+    seen = findings(original, released, CONFIG, numbers(3, 400))
+    assert ("renamed_columns" in seen) == found
+    if found:
+        assert seen["renamed_columns"].closes_gate and "'index'" in seen["renamed_columns"].message
+    ignored = {**CONFIG, "columns": {**CONFIG["columns"], "index": {"role": "ignore"}}}
+    assert "renamed_columns" not in findings(original, released, ignored, numbers(3, 400))

@@ -130,6 +130,8 @@ def test_rounded_times_and_levels_are_compared_by_what_is_left_of_them(tmp_path,
 
 CODES = [f"{number:05d}" for number in RNG.choice(90_000, 60, replace=False)]
 DAYS = [f"{1950 + at}-0{1 + at % 9}-1{at % 10}" for at in range(60)]
+TEXTS = [f"{SECRET} {at}" for at in range(80)]
+NOTES = [f"came late with {SECRET} {at}" for at in range(60)]
 
 # name: original cells, released cells, and what is proposed at least
 TYPES = {
@@ -148,10 +150,14 @@ TYPES = {
     "labels": (LETTERS, LETTERS[::-1], {"type": "category"}),
     "days": (DAYS, DAYS[::-1], {"type": "datetime", "features": ["elapsed_days", "day_of_week", "month"]}),
     "days, then months": (DAYS, [day[:7] for day in DAYS], {"type": "datetime", "features": ["elapsed_days", "month"]}),
-    "days, then words": (DAYS, ["spring", "autumn"] * 30, {"role": "ignore"}),
+    "days, then words": (DAYS, ["spring", "autumn"] * 30, {"role": "attribute", "vectorize": False}),
+    "days, mostly as they are": (DAYS, [*DAYS[:50], *["spring"] * 10], {"role": "ignore"}),
+    "free text, then stars": (TEXTS[:60], ["*"] * 60, {"role": "ignore"}),
     "levels": (["N/u", "S/r", "N/r"] * 20, ["N/u"] * 60, {"type": "category", "separator": "/"}),
     "levels, then stars": (["N/u", "S/r", "N/r"] * 20, ["N/*"] * 60, {"separator": "/", "encode": "hierarchical"}),
-    "free text": ([f"{SECRET} {at}" for at in range(60)], [f"{SECRET} {at}!" for at in range(60)], {"role": "ignore"}),
+    "free text": (TEXTS[:60], TEXTS[20:], {"role": "ignore"}),
+    "free text, then another": (NOTES, [f"{note}!" for note in NOTES], {"role": "attribute", "vectorize": None}),
+    "codes, then others": (CODES, [f"{code}x" for code in CODES], {"role": "attribute", "vectorize": False}),
 }  # fmt: skip
 
 

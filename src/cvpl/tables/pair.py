@@ -151,6 +151,7 @@ def read_inputs(
         kept = [spec for spec in kept if spec.name not in empty]
         texts = free_texts(kept, read, notices)
         kept = [spec for spec in kept if spec.name not in texts]
+        whole = replace(whole, unmatched=tuple(sorted(texts)))
         # What the originals lack still tells released records apart.
         released |= _released_alone(con, reading, sources[1], specs, kept)
     read_tables = [

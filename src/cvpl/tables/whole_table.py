@@ -15,6 +15,7 @@ from cvpl.tables.connection import connect_again
 from cvpl.tables.equal_rows import equal_row_keys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.new_columns import telling_new_columns
 from cvpl.tables.reading_settings import Reading
 from cvpl.tables.record_keys import record_keys
 from cvpl.tables.shared_rows import shared_row_keys
@@ -34,7 +35,9 @@ class WholeTableFacts:
     `lacking` names the columns to compare that a table does not have, `present` all columns of a table. `identifying`
     are columns of the release that identify people directly, `shared_rows` the row keys over all columns that original
     and release share (empty if these are all compared), `equal_rows` those over the declared facts about people that
-    both have, `records` the keys of whole records of each table.
+    both have, `records` the keys of whole records of each table. `unmatched` are columns to compare that were left out
+    because no value of the release is in the original, `new` those that only the release has and that tell records
+    apart.
     """
 
     lacking: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -43,6 +46,8 @@ class WholeTableFacts:
     shared_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
     equal_rows: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
     records: Mapping[str, NDArray[np.uint64]] = field(default_factory=dict)
+    unmatched: tuple[str, ...] = ()
+    new: tuple[str, ...] = ()
 
     def parted(self, stay: Rows, leave: Rows) -> WholeTableFacts:
         """Return the facts after a split of the originals; the control has the original's columns."""
@@ -101,6 +106,7 @@ def whole_table_facts(
                 counting.result()
             key = keys[1] if keys and matched else None
             identifying = identifying_columns(con, sources, reading, key) if checks else ()
+            new = telling_new_columns(con, sources, keys) if checks else ()
             shared_rows, equal_rows, records = counting.result()
         except BaseException:
             own.interrupt()  # the pool waits for it
@@ -114,4 +120,5 @@ def whole_table_facts(
         shared_rows=shared_rows,
         equal_rows=equal_rows,
         records=records,
+        new=new,
     )

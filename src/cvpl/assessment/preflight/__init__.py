@@ -28,7 +28,7 @@ def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikenes
     rng, workers = stream(resolved.config.seed, "copies"), resolved.budget.workers
     found = [
         *table_findings(resolved, inputs),
-        *unmatched_findings(inputs.pair, disclosure),
+        *unmatched_findings(inputs, disclosure),
         *identifier_findings(resolved, inputs, disclosure),
         *copy_findings(inputs.pair, rng, disclosure, inputs.whole.shared_rows, workers),
         *control_findings(resolved, inputs, likeness, disclosure),

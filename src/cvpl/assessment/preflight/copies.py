@@ -4,7 +4,7 @@ An exact copy agrees with an original on every column that both tables share, a 
 all but one. Equal rows also occur by chance, especially in tables with few categories. So copies close the gate only if
 originals have significantly more of them than the control. Without a control, or if no control has a copy, chance is
 estimated from the originals: how often an original's row equals another original's. A control with far more copies than
-that contains people who are in the release.
+its rows have among originals and controls contains people who are in the release.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _whole_rows(rows: Mapping[str, Keys], disclosure: Disclosure) -> out.Finding
         return None
     controls = rest[0] if rest else None
     doubles = _others(rows["original"])
-    chance = _chance_of(doubles, len(rows["protected"]))
+    chance = _chance_of(doubles, len(doubles) - 1, len(rows["protected"]))
     return _finding(EXACT, flags, controls, chance, len(doubles), disclosure, where=" in all shared columns")
 
 
@@ -114,9 +114,12 @@ def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Di
         for check, flags, controls, place in kinds
         if flags.any() and (check == EXACT or bool((flags & ~mine.exact).any()))
     ]
-    if others is not None and _too_many(others.exact, chance[0]):
+    if pair.control is None or others is None or not others.exact.any():
+        return found
+    usual = _chance_of_controls(pair.original, pair.control, pair.protected.rows)
+    if _too_many(others.exact, usual):
         share = disclosure.share(float(others.exact.mean()), "both")
-        expected_share = disclosure.share(chance[0].share, "both")
+        expected_share = disclosure.share(usual.share, "both")
         message = (
             f"the rows of {in_words(share, k=disclosure.k, of='')} of the control are in the release unchanged, where "
             f"{in_words(expected_share, k=disclosure.k)} are expected by chance: people of the control are in the "
@@ -148,8 +151,8 @@ def _finding(
 ) -> out.Finding:
     """Compare the share of originals with a copy with that of the control, or with chance."""
     share = float(flags.mean())
-    # A duplicate involves two originals: its share varies up to twice as much as that of independent rows.
-    by_chance = beyond_error(share, len(flags), chance.share, rows / 4, chance.spread)
+    # The originals with one row find a copy together, or not: the spread says by how much more the share varies.
+    by_chance = beyond_error(share, len(flags), chance.share, rows, chance.spread)
     by_chance |= chance.most is not None and int(flags.sum()) > max(FEWEST_COPIES, chance.most)
     if controls is None:
         expected, closes = chance.share, by_chance
@@ -232,22 +235,21 @@ def _among(there: Keys, *wanted: Keys) -> list[Bools]:
     return found
 
 
-def _chance_of(doubles: Floats, released: int) -> Chance:
-    """Chance for exact copies, from how many duplicates each original has.
+def _chance_of(doubles: Floats, others: int, released: int, together: Floats | None = None) -> Chance:
+    """Chance for exact copies, from how many of so many other people have each person's row.
 
-    If duplicates are rare they are counted as pairs: D equal pairs of n (n - 1) / 2 give at most about
-    (sqrt(D + 1) + 1)² of them, and as many copies among n r pairs of an original and a released row, plus 3 standard
-    errors.
+    `together` are the people who share a row, and so find a copy of it together. If duplicates are rare they are
+    counted as pairs: D equal pairs of n (n - 1) / 2 give at most about (sqrt(D + 1) + 1)² of them, and as many copies
+    among n r pairs of a person and a released row, plus 3 standard errors.
     """
     rows = len(doubles)
-    held = -np.expm1(-doubles * released / max(1, rows - 1))
-    spread = math.sqrt(float(((doubles + 1) * held * (1 - held)).sum())) / rows
+    varies = _varies(doubles, others, released) * (doubles + 1 if together is None else together)
     most = None
     if float((doubles > 0).mean()) < RARE_DOUBLES:
         pairs = (math.sqrt(float(doubles.sum()) / 2 + 1) + 1) ** 2
-        expected = pairs * released / max(1.0, (rows - 1) / 2)
+        expected = pairs * released / max(1.0, others / 2)
         most = expected + 3 * math.sqrt(expected)
-    return Chance(float(held.mean()), spread, most)
+    return Chance(_share_by_chance(doubles, others, released), math.sqrt(float(varies.sum())) / rows, most)
 
 
 def _chance(originals: Table, released: int) -> tuple[Chance, Chance]:
@@ -255,9 +257,6 @@ def _chance(originals: Table, released: int) -> tuple[Chance, Chance]:
 
     Each comes with its standard deviation over releases: which rows a release contains is random, and all originals
     with that row share it. Rows are treated as independent; near copies may occur together.
-
-    An original with d duplicates among n - 1 others has one among r released rows with probability
-    1 - exp(-d r / (n - 1)).
     """
     whole = row_keys(originals)
     doubles = _others(whole)
@@ -265,10 +264,47 @@ def _chance(originals: Table, released: int) -> tuple[Chance, Chance]:
     if len(originals.specs) >= FEWEST_COLUMNS:
         for keys in keys_without_one(originals, whole):
             near += _others(keys) - doubles
-    rate = released / max(1, originals.rows - 1)
-    has_near = -np.expm1(-(near + doubles) * rate)
-    together = float(np.sqrt(has_near * (1 - has_near)).mean())
-    return _chance_of(doubles, released), Chance(float(has_near.mean()), together)
+    others, near = originals.rows - 1, near + doubles
+    spread = float(np.sqrt(_varies(near, others, released)).mean())
+    return _chance_of(doubles, others, released), Chance(_share_by_chance(near, others, released), spread)
+
+
+def _chance_of_controls(originals: Table, control: Table, released: int) -> Chance:
+    """The share of controls whose row a release of other people would contain, from originals and controls together."""
+    keys = row_keys(control)
+    doubles = _others(np.concatenate([row_keys(originals), keys]))[originals.rows :]
+    return _chance_of(doubles, originals.rows + control.rows - 1, released, _others(keys) + 1)
+
+
+def _share_by_chance(doubles: Floats, others: int, released: int) -> float:
+    """The share of people with a row among `released` strangers, if d of so many `others` have each one's row.
+
+    Without bias: the d rows are missed by r of the n others with probability C(n - d, r) / C(n, r). The rate d / n in
+    1 - exp(-d r / n) would say too little, since that is concave. More released rows than others miss at least the
+    mean to the power r / n.
+    """
+    from scipy.special import gammaln  # noqa: PLC0415 - loaded when tables are checked
+
+    if others < 1:
+        return 0.0
+    drawn = min(released, others)
+    number, place = np.unique(doubles, return_inverse=True)
+    left = others - number
+    logs = gammaln(left + 1) + gammaln(others - drawn + 1) - gammaln(others + 1)
+    missed = np.where(left >= drawn, np.exp(np.minimum(0, logs - gammaln(np.maximum(0, left - drawn) + 1))), 0.0)
+    return 1 - math.pow(float(missed[place.reshape(-1)].mean()), released / drawn)
+
+
+def _varies(doubles: Floats, others: int, released: int) -> Floats:
+    """The variance of whether each person's row is among `released` strangers.
+
+    A row without a duplicate would have one about as often as there are rows with a single duplicate to one without
+    any, by Good and Turing.
+    """
+    alone, paired = int((doubles == 0).sum()), int((doubles == 1).sum())
+    expected = np.where(doubles > 0, doubles, min(1.0, paired / max(1, alone)))
+    missed = np.exp(-expected * released / max(1, others))
+    return np.asarray(missed * (1 - missed))
 
 
 def _others(keys: Keys) -> Floats:

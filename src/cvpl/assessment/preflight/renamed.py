@@ -28,6 +28,7 @@ STRANGE, FAMILIAR = 0.5, 0.9
 second have one of the other column."""
 MOST_ROWS = 20_000
 FEWEST_DISTINCT = 3
+"""How unlike two columns are is unknown if one of them has fewer different numbers."""
 _FEW = 3
 
 
@@ -53,11 +54,13 @@ def exchanged_columns(original: Table, released: Table) -> Mapping[str, str]:
     for spec in released.specs:
         there = released.columns[spec.name]
         apart = {
-            other.name: _apart(original.columns[other.name], there)
+            other.name: distance
             for other in original.specs
-            if isinstance(original.columns[other.name], Labels) == isinstance(there, Labels)
-            and type(original.columns[other.name]) is type(there)
+            if type(original.columns[other.name]) is type(there)
+            and (distance := _apart(original.columns[other.name], there)) is not None
         }
+        if spec.name not in apart:
+            continue
         unlike = apart[spec.name]
         by_chance = float(np.sqrt(1 / max(1, original.rows) + 1 / max(1, released.rows)))
         limit = (1 - STRANGE, 1 - FAMILIAR) if isinstance(there, Labels) else (FAR, min(NEAR + by_chance, unlike / 2))
@@ -69,8 +72,11 @@ def exchanged_columns(original: Table, released: Table) -> Mapping[str, str]:
     return found
 
 
-def _apart(own: ColumnData, released: ColumnData) -> float:
-    """How unlike two columns are: 1 less the share of familiar labels, or the Kolmogorov-Smirnov distance."""
+def _apart(own: ColumnData, released: ColumnData) -> float | None:
+    """How unlike two columns are: 1 less the share of familiar labels, or the Kolmogorov-Smirnov distance.
+
+    None if it is unknown: of two values, 0 and 1, nothing tells whose they are.
+    """
     if isinstance(own, Labels) and isinstance(released, Labels):
         used = {own.labels[code] for code in np.flatnonzero(own.counts())}
         counts = released.counts()
@@ -78,23 +84,41 @@ def _apart(own: ColumnData, released: ColumnData) -> float:
         return 1 - known / max(1, int(counts.sum()))
     values: list[Floats] = [np.sort(column.ordinal()[column.known()]) for column in (own, released)]
     if min(len(np.unique(part)) for part in values) < FEWEST_DISTINCT:
-        return 0.0
+        return None
     at = np.concatenate(values)
     shares = [np.searchsorted(part, at, side="right") / len(part) for part in values]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
 def _other_names(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """Columns that only the original has beside columns that only the release has."""
+    """Columns that only the original has beside columns that only the release has, and such that tell records apart."""
     whole, declared = inputs.whole, set(resolved.declared)
     lacking = [name for name in whole.lacking.get("protected", ()) if name not in whole.lacking.get("original", ())]
     there = set(whole.present.get("original", ()))
     new = [name for name in whole.present.get("protected", ()) if name not in there and name not in declared]
     if not lacking or not new:
-        return []
+        return _new(resolved, inputs)
     gone, come = (_listed(names) for names in (lacking, new))
     message = f"the release lacks {gone} and has {come}, which the original lacks: perhaps the same under other names"
     return [out.Finding(check="renamed_columns", closes_gate=True, message=message, count=len(lacking))]
+
+
+def _new(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+    """Columns that only the release has and that tell records apart, unless they are declared as not compared."""
+    specs = {spec.name for spec in resolved.specs}
+    new = [name for name in inputs.whole.new if name in specs or name not in resolved.declared]
+    if not new:
+        return []
+    own = "a value of its own" if len(new) == 1 else "values of their own"
+    message = (
+        f"the release has {_listed(new)}, which the original lacks, with {own} for half of the records or more: nobody "
+        "has compared what is in it"
+    )
+    advice = (
+        "Add the same column to the original and the control, or leave it out of the release. Give it the role "
+        "`ignore` only if it was made without the people's values, as a random number is"
+    )
+    return [out.Finding(check="renamed_columns", closes_gate=True, message=message, count=len(new), advice=advice)]
 
 
 def _listed(names: list[str]) -> str:

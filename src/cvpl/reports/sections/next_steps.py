@@ -60,13 +60,18 @@ def _unmet(result: AuditResult) -> list[str]:
 def _checks(result: AuditResult) -> list[str]:
     """The steps for findings of the checks before the attack."""
     steps = []
-    columns = [finding.column for finding in _closing(result) if finding.column is not None]
-    if columns:
+    named = [finding for finding in _closing(result) if finding.check.startswith("identifier_")]
+    if columns := [finding.column for finding in named if finding.column is not None]:
         names = ", ".join(f"'{printable(name)}'" for name in dict.fromkeys(columns))
         steps.append(f"Remove {names} from the release, or coarsen or replace the identifying values, and audit again.")
     checks = {finding.check for finding in result.preflight if finding.closes_gate}
     if checks & {"same_file", "same_rows", "swapped"}:
         steps.append("Check that these are the right files in the right order: first the original, then the release.")
+    if "unmatched_columns" in checks:
+        steps.append(
+            "Say what the columns mean whose values match nothing (one spelling and unit in both tables, or a "
+            f"{typed('hierarchy')} file), or leave them out of the release: whoever has the mapping reads them."
+        )
     if "order_kept" in checks:
         steps.append("Shuffle the rows of the release: their order identifies people.")
     if checks & {"exact_copies", "near_copies"} and not checks & {"same_file", "same_rows"}:

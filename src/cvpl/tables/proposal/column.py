@@ -46,6 +46,8 @@ _OTHER_DATE = re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}.*")
 _FEW = 10
 _YES_OR_NO = 2
 _MOST_ONE_HOT = 500
+_FEWEST_WORDS = 3
+_LOOKED_AT = 2_000
 _MOST_TIMES = 10_000
 
 
@@ -53,7 +55,8 @@ _MOST_TIMES = 10_000
 class ColumnProposal:
     """A column's settings, the reasons for them, and those of the reasons that the user should check.
 
-    `unread` says which released labels nothing explains, if any.
+    `unread` says which released labels nothing explains, if any. A column that is not `declared` is left to the user:
+    only one who knows what is in it can say that it is to be ignored.
     """
 
     settings: dict[str, Any]
@@ -61,6 +64,7 @@ class ColumnProposal:
     doubts: list[str] = field(default_factory=list)
     main: str | None = None
     unread: list[str] = field(default_factory=list)
+    declared: bool = True
 
     @property
     def reason(self) -> str:
@@ -183,8 +187,14 @@ def guess_column(
         if column.shared >= disclosure.k:
             shared = disclosure.counted(column.shared, "value")
             guess.reasons.append(f"the release has {shared} too. If they identify people, do not release them")
-        guess.reasons.append("left out; make it a category if an attacker could compare it")
-        return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
+        if not _is_written_otherwise(column):
+            guess.reasons.append("left out; make it a category if an attacker could compare it")
+            return ColumnProposal({"role": "ignore"}, guess.reasons, guess.doubts)
+        if not _has_words(column):
+            guess.settings["vectorize"] = False
+        guess.reasons.append(
+            "the release writes most of it otherwise: compared, so that an audit says if nobody reads it"
+        )
     if kind == "numeric" and distinct > rows / 2 and column.shared > column.released.distinct / 2:
         guess.doubt(
             f"{different} in {rows:,} rows, and the release keeps {disclosure.counted(column.shared, 'value')} "
@@ -203,6 +213,20 @@ def guess_column(
     if kind == "datetime":
         guess.settings["features"] = _features(column)
     return guess
+
+
+def _is_written_otherwise(column: Column) -> bool:
+    """Whether the release has values in the column, and most are not the original's: left out, none would miss them."""
+    known = set(column.original.labels)
+    others = any(label not in known and not is_gone(label, known) for label in column.released.labels)
+    return others and column.shared <= column.released.distinct / 2
+
+
+def _has_words(column: Column) -> bool:
+    """Whether the original's labels are texts of several words, numbers apart: they are compared by their words."""
+    some = column.original.labels[:: 1 + len(column.original.labels) // _LOOKED_AT]
+    found = [sum(any(sign.isalpha() for sign in part) for part in label.split()) for label in some]
+    return sum(found) >= _FEWEST_WORDS * max(1, len(found)) and column.original.distinct > column.original.rows // 2
 
 
 def _looks_sensitive(column: Column, kind: str) -> bool:
@@ -237,7 +261,7 @@ def _add_levels(guess: ColumnProposal, column: Column, disclosure: Disclosure) -
                 f"{told} are not in the original, so no original label matches: generalized? give a `hierarchy` file"
             )
     number = max(len(known.union(unknown)), column.original.distinct)
-    if number > _MOST_ONE_HOT:
+    if number > _MOST_ONE_HOT and guess.settings.get("vectorize", True) and not _has_words(column):
         guess.settings["encode"] = "frequency"
         guess.reasons.append(f"more than {_MOST_ONE_HOT} labels; `encode: one_hot` would compare them, but slowly")
 

@@ -191,8 +191,12 @@ def _guesses(
     for name in dict.fromkeys(name for source in sources for name in source.types):
         note = truth.notes.get(name)
         if name not in columns:
-            where = next(source.name for source in sources if name in source.types)
-            guesses[name] = ColumnProposal({"role": "ignore"}, [f"only in {where}, so it cannot be compared"])
+            where = next(source for source in sources if name in source.types)
+            guesses[name] = ColumnProposal(
+                {"role": "ignore"},
+                [f"only in {where.name}, so it cannot be compared"],
+                declared=where is sources[0] or note is not None,
+            )
         elif truth.keys is not None and name == truth.keys.original:
             guesses[name] = ColumnProposal({"role": "id"}, list(truth.reasons))
         elif note is not None:
@@ -262,7 +266,8 @@ def _column_lines(guesses: Mapping[str, ColumnProposal]) -> list[str]:
     lines.append("columns:")
     width = max(len(_key(name)) for name in guesses) + 1
     for name, guess in guesses.items():
-        lines.append(f"  {_key(name) + ':':<{width}} {_flow(guess.settings)}")
+        undeclared = "" if guess.declared else "# "
+        lines.append(f"  {undeclared}{_key(name) + ':':<{width}} {_flow(guess.settings)}")
         lines.extend(line for reason in guess.reasons for line in _comment(reason, "    "))
     return lines
 
