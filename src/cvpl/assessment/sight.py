@@ -126,7 +126,7 @@ def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
 
 def _of_tables(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """The findings of the checks before the attack, of which some are on what no attacker sees."""
-    return [*unmatched_findings(inputs.pair, disclosure_of(resolved, inputs)), *renamed_findings(resolved, inputs)]
+    return [*unmatched_findings(inputs, disclosure_of(resolved, inputs)), *renamed_findings(resolved, inputs)]
 
 
 def _compared_with_control(ensemble: EnsembleOutcome, inputs: Inputs) -> bool:
