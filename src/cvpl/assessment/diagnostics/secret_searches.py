@@ -117,4 +117,5 @@ class SecretSearches:
     def people(self, known: tuple[str, ...]) -> AlignedPeople:
         """The people who are asked about and the release, with the known columns."""
         done = self.attack(known)
-        return AlignedPeople.of(done.held, done.protected, done.held_control)
+        # Not the release as an attacker by ranks or differences compares it.
+        return AlignedPeople.of(done.held, self.inputs.pair.protected.only(known), done.held_control)
