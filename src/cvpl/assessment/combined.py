@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryScores, joined_canaries
 from cvpl.attack.attack import Attack, attack
+from cvpl.attack.attacker import Attacker
 from cvpl.attack.combined_attack import CombinedAttack
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.combined_evidence import assign_folds, cross_fitted
@@ -50,7 +51,7 @@ def combine(
     able = {
         name: item
         for name, item in outcomes.items()
-        if not item.faults and item.measured.has_control and not item.measured.attack.attacker.projects
+        if not item.faults and item.measured.has_control and not _fits_components(item.measured.attack.attacker)
     }
     if len(able) < FEWEST_MEMBERS:
         return None
@@ -76,6 +77,10 @@ def combine(
     )
     canaries = _canaries({name: item.canaries for name, item in able.items()}, first, seed)
     return AttackerOutcome(joined, able[first].copied, able[first].valid, canaries)
+
+
+def _fits_components(attacker: Attacker) -> bool:
+    return attacker.projects and attacker.projection_operator.principal is not None
 
 
 def _strongest(able: Mapping[str, AttackerOutcome]) -> str | None:
