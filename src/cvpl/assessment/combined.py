@@ -45,8 +45,8 @@ def combine(
 ) -> AttackerOutcome | None:
     """The outcome of the members' joined evidence; None with fewer than three members, or too few people.
 
-    Members that do not count, and those without a control, are left out. So are those with a projection: it is fitted
-    on the originals, and beside members without one it would tell who was in the fit.
+    Members that do not count, and those without a control, are left out. So are those that fit
+    principal components: beside members without them they would tell who was in the fit, the originals.
     """
     able = {
         name: item
