@@ -26,7 +26,7 @@ from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.preflight.renamed import renamed_findings
 from cvpl.assessment.preflight.unmatched import unmatched_findings
-from cvpl.assessment.verdict import ALIKE, COARSE, UNREAD, UNSEEN, unseen
+from cvpl.assessment.verdict import ALIKE, ALONE, COARSE, UNREAD, UNSEEN, unseen
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import Drawn
@@ -100,7 +100,7 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     elif planted is not None and not planted.seen:
         message = "the attackers do not find people whose rows were changed as the release changes its columns"
         found.append(out.Finding(check=UNSEEN, closes_gate=True, message=message))
-    return found
+    return [*found, *_alone(form, resolved)]
 
 
 def _linked(ensemble: EnsembleOutcome) -> bool:
@@ -120,7 +120,8 @@ def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
     """Those of them that hold for any attacker: columns that cannot be read, or that stand under another name."""
     found = _of_tables(resolved, inputs)
     if _compared_with_control(ensemble, inputs):
-        found += _unread(_form(ensemble, resolved, inputs.pair))
+        form = _form(ensemble, resolved, inputs.pair)
+        found += [*_unread(form), *_alone(form, resolved)]
     return unseen(found)
 
 
@@ -165,6 +166,36 @@ def _unread(form: RankForm) -> list[out.Finding]:
     ]
     message = f"no attacker can read {', or '.join(parts)}"
     return [out.Finding(check=UNREAD, closes_gate=True, message=message, count=len(unread))]
+
+
+def _alone(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
+    """The columns that go with no other any more, which closes the gate if none is left that does.
+
+    The owner of the release knows whether they are drawn on their own, and can declare it (`independent`).
+    """
+    alone = [sight.column for sight in form.recoding.sights if sight.seen == "alone"]
+    if not alone:
+        return []
+    known = resolved.config.columns
+    undeclared = [column for column in alone if not known[column].independent]
+    one = len(alone) == 1
+    names = ", ".join(f"'{column}'" for column in alone)
+    they, them, their = ("it", "it", "its") if one else ("they", "them", "their")
+    said = (
+        f"column{'' if one else 's'} {names} of the release {'goes' if one else 'go'} with no other any more: "
+        f"{they} {'was' if one else 'were'} drawn on {their} own"
+    )
+    if not undeclared:
+        message = f"{said}, as declared"
+    else:
+        message = f"{said}, or a secret key changed {them}, which no attacker here can see"
+    closes = bool(undeclared) and form.recoding.keeps_nothing
+    advice = "if the release draws these columns on their own, say so in the configuration (`independent: true`)"
+    return [
+        out.Finding(
+            check=ALONE, closes_gate=closes, message=message, count=len(alone), advice=advice if undeclared else None
+        )
+    ]
 
 
 def _unread_for(why: str, columns: Sequence[str], table: str) -> str:

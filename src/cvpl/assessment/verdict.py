@@ -23,7 +23,8 @@ CONTROL_FAULTS = {
 }
 """Findings that invalidate a control: neither a risk nor its absence then means anything."""
 UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
-BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN)
+ALONE = "columns_alone"
+BLIND = (UNREAD, ALONE, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN)
 """Findings on what the attackers cannot see, the most telling first: a low risk then means nothing."""
 UNLIKE_OR_RELATED = "the control is unlike the originals, or rows belong together and no group is declared"
 CONTROL_HIDES = {
@@ -78,7 +79,8 @@ def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosu
         copies=copied_rows(findings, disclosure.k),
         control_fault=control_fault(findings),
         blind=blind(findings),
-        coarse=next((finding.message for finding in findings if finding.check == COARSE), None),
+        coarse=_message(COARSE, findings),
+        alone=_message(ALONE, findings),
         control_hides=control_hides(findings),
         lower_bound=not ensemble.chosen.measured.attack.exact,
     )
@@ -102,6 +104,10 @@ def control_fault(findings: Sequence[out.Finding]) -> str | None:
     if first == CONTROL_FAULTS["control_unlike"] and "related_rows" in checks:
         return UNLIKE_OR_RELATED
     return first
+
+
+def _message(check: str, findings: Sequence[out.Finding]) -> str | None:
+    return next((finding.message for finding in findings if finding.check == check), None)
 
 
 def control_hides(findings: Sequence[out.Finding]) -> str | None:

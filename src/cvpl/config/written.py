@@ -36,6 +36,7 @@ class ColumnConfig(Settings):
     encode: ColumnEncoding | None = None
     features: tuple[Feature, ...] = ()
     vectorize: bool = True
+    independent: bool = False
 
     @property
     def observable(self) -> bool:

@@ -128,6 +128,12 @@ class Recoding:
         return _Fit(people, released, rng).recoding()
 
     @property
+    def keeps_nothing(self) -> bool:
+        """Whether at least two numbers or times went with other columns in the original, and none does any more."""
+        related = [sight for sight in self.sights if sight.column in self.ordered and sight.related]
+        return len(related) > 1 and all(sight.seen == "alone" for sight in related)
+
+    @property
     def is_plain(self) -> bool:
         """Whether every column is as it was: the same scale and direction, the same labels."""
         turned = any(not part.as_is or part.direction < 0 for part in self.ordered.values())
@@ -187,10 +193,15 @@ def _like(column: ColumnData, values: Floats) -> ColumnData:
 
 @dataclass(frozen=True, eq=False)
 class _Association:
-    """What a column goes with: its rank correlations and the means by label, before and after."""
+    """What a column goes with: its rank correlations and the means by label, before and after.
+
+    `by_chance` is the sum of their squares that is expected in both tables if the column goes with nothing.
+    """
 
     before: Floats
     after: Floats
+    by_chance: tuple[float, float]
+    records: int
 
     @property
     def strength(self) -> float:
@@ -199,32 +210,51 @@ class _Association:
 
     @property
     def cosine(self) -> float:
-        """How much the associations after are those before; 0 if there are none."""
-        norm = float(np.linalg.norm(self.before) * np.linalg.norm(self.after))
-        return float(self.before @ self.after) / norm if norm > 0 else 0.0
+        """How much the associations after are those before; 0 if there are none beyond chance."""
+        norms = self._beyond(self.before, 0) * self._beyond(self.after, 1)
+        return min(1.0, max(-1.0, float(self.before @ self.after) / np.sqrt(norms))) if norms > 0 else 0.0
 
     @property
     def share(self) -> float:
         """The part of their strength that is left."""
-        norm = float(self.before @ self.before)
+        norm = self._beyond(self.before, 0)
         return float(self.before @ self.after) / norm if norm > 0 else 0.0
+
+    @property
+    def share_error(self) -> float:
+        """The standard error of that part, from the released records."""
+        norm = self._beyond(self.before, 0)
+        return 1 / np.sqrt(max(1, self.records) * norm) if norm > 0 else 0.0
 
     @property
     def kept(self) -> bool:
         """Whether the release keeps them."""
         return self.cosine >= ALIGNED and self.share >= KEPT
 
-    def faded(self, noise: float | None, records: int) -> bool:
+    def faded(self, noise: float | None) -> bool:
         """Whether they are as weak as noise of this level makes them, or would be too weak then to be seen."""
         if noise is None:
             return False
         left = 1 / (1 + noise**2)  # of a correlation of two columns with such noise
-        return self.share >= left / 3 or left * float(np.linalg.norm(self.before)) < _SEEN / np.sqrt(records)
+        unseen = left * float(np.linalg.norm(self.before)) < _SEEN / np.sqrt(max(1, self.records))
+        return unseen or self.share + 2 * self.share_error >= left / 3
 
-    def elsewhere(self, records: int) -> bool:
+    @property
+    def could_be_seen(self) -> bool:
+        """Whether the released records are enough to show one that is kept."""
+        return bool(self.strength >= _SEEN / np.sqrt(max(1, self.records)))
+
+    def gone(self) -> bool:
+        """Whether hardly anything is left of them, within a standard error."""
+        return bool(self.could_be_seen and abs(self.share) < KEPT / 2 + self.share_error and not self.elsewhere())
+
+    def elsewhere(self) -> bool:
         """Whether the column goes with something as strongly as before, but not with the same."""
-        strong = float(self.after @ self.after) - len(self.after) / max(1, records)
-        return strong >= float(self.before @ self.before) / 2 and abs(self.cosine) < ALIGNED / 2
+        strong = self._beyond(self.after, 1) >= self._beyond(self.before, 0) / 2
+        return strong and abs(self.cosine) < ALIGNED / 2
+
+    def _beyond(self, side: Floats, at: int) -> float:
+        return max(0.0, float(side @ side) - self.by_chance[at])
 
 
 class _Fit:
@@ -412,16 +442,19 @@ class _Fit:
         place = self.ordered.index(name)
         found = self._association(place)
         known = found.strength >= max(ASSOCIATED, _SEEN / np.sqrt(len(self.scores[0])))
+        as_is = ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded", related=known and found.could_be_seen)
         if self._on_scale(name) and self.released.columns[name].generalized():
-            return ColumnSight(name, "as_is")  # ranges of many widths go with other columns in their own way
+            return replace(as_is, seen="as_is")  # ranges of many widths go with other columns in their own way
         if self._on_scale(name):
-            lost = self._unlike(name) and not found.kept and not found.faded(self.noise[name], len(self.scores[1]))
-            if known and (lost or found.elsewhere(len(self.scores[1]))):
-                return ColumnSight(name, "unread", "its values no longer go with those of other columns")
-            return ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded")
+            unlike = self._unlike(name)
+            lost = unlike and not found.kept and not found.faded(self.noise[name])
+            if known and (lost or found.elsewhere()):
+                return ColumnSight(name, "unread", "its values no longer go with those of other columns", known)
+            return replace(as_is, seen="alone") if known and not unlike and found.gone() else as_is
         if found.kept if known else has_simple_form(own, there, int(self.at[place])):
-            return ColumnSight(name, "recoded")
-        return ColumnSight(name, "unread", "its values are on another scale, and it is not known how they were changed")
+            return replace(as_is, seen="recoded")
+        why = "its values are on another scale, and it is not known how they were changed"
+        return ColumnSight(name, "unread", why, known)
 
     def _association(self, place: int) -> _Association:
         """What an ordered column goes with, before and after."""
@@ -435,7 +468,8 @@ class _Fit:
             ]
             size = min(len(part) for part in means)
             before, after = (np.append(old, new[:size]) for old, new in zip((before, after), means, strict=True))
-        return _Association(before, after)
+        by_chance = len(before) / max(1, len(self.scores[0])), len(after) / max(1, len(self.scores[1]))
+        return _Association(before, after, by_chance, len(self.scores[1]))
 
     def _label_sight(self, name: str) -> ColumnSight:
         released = self.codes[name][1]
@@ -448,22 +482,24 @@ class _Fit:
                 return ColumnSight(name, "unread", "its labels are not those of the originals")
         if self.shared[name] < KNOWN_LABELS:
             return ColumnSight(name, "unread", "its labels are not those of the originals")
-        if not np.isin(released, self.groups[name]).any() and self._labels_lost(name):
-            return ColumnSight(name, "unread", "its labels no longer go with the values of other columns")
-        return ColumnSight(name, "as_is")
+        if np.isin(released, self.groups[name]).any():
+            return ColumnSight(name, "as_is")
+        return self._known_label_sight(name)
 
-    def _labels_lost(self, name: str) -> bool:
-        """Whether labels no longer go with the same values of other columns, or have each other's shares.
+    def _known_label_sight(self, name: str) -> ColumnSight:
+        """Whether labels go with the same values of other columns, and do not have each other's shares.
 
         Labels that are drawn anew keep their distribution and go with nothing; those that mean something else now have
         another distribution, or go with something else.
         """
+        as_is = ColumnSight(name, "as_is")
+        unread = ColumnSight(name, "unread", "its labels no longer go with the values of other columns")
         own, there = self._profiles(name)
         place = {label: at for at, label in enumerate(there.labels.tolist())}
         both = [(at, place[label]) for at, label in enumerate(own.labels.tolist()) if label in place]
         frequent = [pair for pair in both if min(own.counts[pair[0]], there.counts[pair[1]]) >= FEWEST_WITH_LABEL]
         if len(frequent) < 2:
-            return False
+            return as_is
         at, beside = map(list, zip(*both, strict=True))
         mine, theirs = own.shares[at], there.shares[beside]
         apart = float(np.abs(mine - theirs).sum() / 2)
@@ -471,12 +507,16 @@ class _Fit:
         by_chance = float(np.sqrt(mine * (1 / own.counts.sum() + 1 / there.counts.sum()) * 2 / np.pi).sum() / 2)
         unlike = apart > SURELY_ALIKE + by_chance
         at, beside = map(list, zip(*frequent, strict=True))
-        found = _Association(own.deviations()[at].ravel(), there.deviations()[beside].ravel())
+        records = int(there.counts.sum())
+        by_chance_alone = own.chance(at), there.chance(beside)
+        found = _Association(own.deviations()[at].ravel(), there.deviations()[beside].ravel(), by_chance_alone, records)
         if found.strength < max(ASSOCIATED, _SEEN / np.sqrt(len(self.codes[name][0]))):
             in_order = float(np.abs(np.sort(mine) - np.sort(theirs)).sum() / 2)
-            return unlike and in_order <= min(2 * by_chance, apart / EXCHANGED)
+            return unread if unlike and in_order <= min(2 * by_chance, apart / EXCHANGED) else as_is
         lost = unlike and (found.cosine < ALIGNED / 2 or found.share < KEPT / 2)
-        return lost or found.elsewhere(int(there.counts.sum()))
+        if lost or found.elsewhere():
+            return unread
+        return ColumnSight(name, "alone") if found.gone() else as_is
 
 
 def _sampled(table: Table) -> Table:

@@ -54,6 +54,10 @@ class Profiles:
         whole = self.shares @ self.means
         return np.asarray((self.means - whole) * np.sqrt(self.shares)[:, None])
 
+    def chance(self, at: list[int]) -> float:
+        """The sum of the squares of these labels' deviations that is expected if they go with nothing."""
+        return float((self.errors * self.shares[:, None])[at].sum())
+
     def costs(self, other: Profiles) -> Floats:
         """The cost of taking each label of this table for each of the other, by all features and by the shares."""
         total = np.zeros((len(self.labels), len(other.labels)))

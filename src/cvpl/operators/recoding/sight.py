@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Seen = Literal["as_is", "recoded", "constant", "unread"]
+Seen = Literal["as_is", "recoded", "constant", "alone", "unread"]
 """`as_is`: the released values are like the originals'. `recoded`: they are not, and it is known how. `constant`: all
-released values are equal or missing. `unread`: they are not, and it is not known how, as with hashes and tokens."""
+released values are equal or missing. `alone`: they are like the originals', but go with no other column any more, as
+values do that are drawn on their own, and those that a key changed within their range. `unread`: they are not like the
+originals', and it is not known how, as with hashes and tokens."""
 
 
 @dataclass(frozen=True)
@@ -17,3 +19,5 @@ class ColumnSight:
     column: str
     seen: Seen
     why: str = ""
+    related: bool = False
+    """Whether the values go with those of other columns in the original, so that a change of them shows."""
