@@ -230,11 +230,11 @@ def _compare_verdict(outcome: Outcome, result, theirs: Verdict) -> None:
     outcome.check("attackers picked from", 1 if result.picked is None else result.picked.among, theirs.among)
     outcome.check("basis", None if result.risk is None else result.risk.basis, theirs.basis)
     if result.risk is not None and theirs.headline in theirs.risks:
-        _compare_risk(outcome, "headline", result.risk, theirs.risks[theirs.headline])
+        _compare_risk(outcome, "headline", result.risk, theirs.bounded(theirs.risks[theirs.headline]))
     outcome.check("certain", result.certain is not None, theirs.certain is not None)
     if result.certain is not None and theirs.certain is not None:
         outcome.check("certain: attacker", result.certain.attacker, theirs.certain.attacker)
-        _compare_risk(outcome, "certain", result.certain, theirs.certain)
+        _compare_risk(outcome, "certain", result.certain, theirs.bounded(theirs.certain))
     best = result.best_candidate
     outcome.check("best candidate", best is not None, theirs.best_candidate is not None)
     if best is not None and theirs.best_candidate is not None:

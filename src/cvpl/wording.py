@@ -75,11 +75,11 @@ def signed_percent(value: float | None, missing: str = UNKNOWN) -> str:
 def count_in(estimate: float, low: float | None, high: float | None, who: str = "people") -> str:
     """Format a share as people in a hundred with its interval: "12 in 100 people (5 to 20)".
 
-    The lower end is rounded down and the upper end up; a lower end above 0 is never shown as 0. Shares whose interval
-    ends below 1% are counted in 1,000.
+    The lower end is rounded down and the upper end up; a lower end above 0 is never shown as 0. A lower end alone is
+    "(5 or more)". Shares whose interval ends below 1% are counted in 1,000.
     """
     whole = _whole(estimate if high is None else high)
-    ends = "" if low is None or high is None else f" ({_down(low, whole)} to {_up(high, whole)})"
+    ends = "" if low is None else f" ({_down(low, whole)} {'or more' if high is None else f'to {_up(high, whole)}'})"
     return f"{max(0, round(estimate * whole)):,} in {whole:,} {who}{ends}"
 
 

@@ -23,6 +23,7 @@ FEWEST_LINKED = 5.5
 CONTROL_FAULTS = ("control_overlaps", "control_related", "related_rows", "control_duplicates", "control_unlike")
 CONTROL_HIDES = ("control_in_release", "control_lacks_columns")
 BLIND = (
+    "columns_alone",
     "unread_columns",
     "unmatched_columns",
     "unread_texts",
@@ -30,6 +31,7 @@ BLIND = (
     "originals_not_found",
     "change_not_seen",
 )
+NEARLY_ALL = 0.995
 COPIES = ("exact_copies", "near_copies")
 
 
@@ -57,12 +59,19 @@ class Verdict:
     false_rate: float | None = None
     basis: str | None = None
     certain: Risk | None = None
+    blind: bool = False  # there is something that the attackers cannot see
     best_candidate: tuple | None = None  # attacker, top-1, ends, attackers
     kind: str = ""
     numbers: list = field(default_factory=list)  # those in the sentence
     margin: float | None = None
     gate_value: float | None = None
     gate_met: bool = False
+
+    def bounded(self, risk):
+        """The risk as it is told: nothing bounds what the attackers cannot see."""
+        if not self.blind or risk.ends is None:
+            return risk
+        return Risk(risk.attacker, risk.estimate, (risk.ends[0], 1.0), risk.false_rate)
 
 
 def settle(scores):
@@ -134,6 +143,7 @@ def judge(members, truth, released, left_out=(), faults=None, findings=(), limit
         ends = intervals.top1_ends(hits[name], having, 1 - 0.05 / len(known))
         found.best_candidate = (name, hits[name], ends, len(known))
 
+    found.blind = any(closes and check in BLIND for check, closes, _ in findings)
     sentence(found, risk, not qualified or released < FEWEST_RELEASED, findings)
     gate(found, risk, bool(qualified), findings, having / len(members[0].scores), members, truth, limit)
     return found
@@ -199,12 +209,13 @@ def sentence(found, risk, not_assessable, findings):
     if any(check in closing for check in CONTROL_FAULTS):
         found.kind, found.numbers = "undetermined", copies + person
     elif risk.ends[0] > 0:
-        found.kind, found.numbers = "linkable", people(risk.estimate, risk.ends) + copies + person
+        found.kind, found.numbers = "linkable", people(risk.estimate, seen(found, risk)) + copies + person
     elif found.certain is not None:
         sure = found.certain
         where = [] if sure.false_rate == risk.false_rate else [round(100 * sure.false_rate)]
-        second = [*where, round(100 * risk.false_rate), 0, *at_most(risk.ends[1])]
-        found.kind, found.numbers = "linkable", people(sure.estimate, sure.ends) + second + copies + person
+        top = [] if found.blind and sure.estimate < NEARLY_ALL else at_most(risk.ends[1])
+        second = [*where, round(100 * risk.false_rate), 0, *top]
+        found.kind, found.numbers = "linkable", people(sure.estimate, seen(found, sure)) + second + copies + person
     elif any(check in closing for check in CONTROL_HIDES + BLIND) or risk.ends[1] < 0:
         found.kind, found.numbers = "undetermined", copies + person
     else:
@@ -215,12 +226,18 @@ def sentence(found, risk, not_assessable, findings):
         found.numbers += copies + person
 
 
+def seen(found, risk):
+    """Both ends, or the lower alone if there is something that the attackers cannot see and not all are linked."""
+    return risk.ends[:1] if found.blind and risk.estimate < NEARLY_ALL else risk.ends
+
+
 def people(estimate, ends):
     """The numbers of "12 in 100 people (5 to 20)": the lower end down, the upper end up, below 1% in 1,000."""
-    whole = 1000 if ends[1] < 0.01 else 100
+    whole = 1000 if (estimate if len(ends) == 1 else ends[1]) < 0.01 else 100
     low = max(0, math.floor(ends[0] * whole + 1e-12))
     low = 1 if low == 0 and ends[0] > 1e-12 else low  # written "<1"
-    return [max(0, round(estimate * whole)), whole, low, max(0, math.ceil(ends[1] * whole - 1e-9))]
+    high = [] if len(ends) == 1 else [max(0, math.ceil(ends[1] * whole - 1e-9))]
+    return [max(0, round(estimate * whole)), whole, low, *high]
 
 
 def at_most(end):
@@ -239,7 +256,7 @@ def gate(found, risk, assessable, findings, in_release, members, truth, limit):
     if found.certain is not None:
         ends.append(found.certain.ends[1])
     if found.basis is not None and ends and None not in ends:
-        found.gate_value = max(ends)
+        found.gate_value = 1.0 if found.blind else max(ends)
     doubts = [check for check, closes, _ in findings if closes]
     if not assessable:
         doubts.append("not assessable")

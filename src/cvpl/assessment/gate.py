@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.verdict import ALIKE, BLIND, UNSEEN, missing
+from cvpl.assessment.verdict import ALIKE, BLIND, UNSEEN, blind, missing
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.contradictions import (
     TOP1_ABOVE_ATTRIBUTABLE,
@@ -67,6 +67,8 @@ def gate(
             if one.figure in _OF_TABLES
             else _value(ensemble, headline, one, people)
         )
+        if one.figure == "risk" and one.bound != "estimate" and exact is not None and blind(findings) is not None:
+            exact = 1.0  # nothing bounds what attackers cannot see
         plain = attacker is not None and ensemble.outcomes[attacker].measured.threshold is None
         value = _rounded_up(exact, one, disclosure.among(without_threshold=int(plain)))
         found = (

@@ -24,7 +24,7 @@ CONTROL_FAULTS = {
 """Findings that invalidate a control: neither a risk nor its absence then means anything."""
 UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
 ALONE = "columns_alone"
-BLIND = (UNREAD, ALONE, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN)
+BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN, ALONE)
 """Findings on what the attackers cannot see, the most telling first: a low risk then means nothing."""
 UNLIKE_OR_RELATED = "the control is unlike the originals, or rows belong together and no group is declared"
 CONTROL_HIDES = {
@@ -57,6 +57,13 @@ def risk_at(risk: Risk, among: int, confidence: float) -> out.Risk:
         confidence=confidence,
         **interval_fields(risk.interval),
     )
+
+
+def bounded(risk: out.Risk | None, findings: Iterable[out.Finding]) -> out.Risk | None:
+    """The risk, but with 1 as its upper end if the attackers are blind: nothing bounds what they cannot see."""
+    if risk is None or risk.high is None or blind(findings) is None:
+        return risk
+    return risk.model_copy(update={"high": 1.0})
 
 
 def best_candidate_section(ensemble: EnsembleOutcome) -> out.BestCandidate | None:
@@ -120,7 +127,7 @@ def _first(words: Mapping[str, str], findings: Sequence[out.Finding]) -> str | N
     return next((text for check, text in words.items() if check in found), None)
 
 
-def blind(findings: Sequence[out.Finding]) -> str | None:
+def blind(findings: Iterable[out.Finding]) -> str | None:
     """What the attackers cannot see, by the first finding that says so; None if they see."""
     return next((finding.message for finding in unseen(findings)), None)
 

@@ -74,6 +74,7 @@ class TrialRisk(Section):
     """The risk (power - α) / (1 - α) of a release made from half of the people, α being the false-positive rate.
 
     The estimand is the expected risk for a new draw of the people and of the mechanism. The interval is over both.
+    `high` is 1 if there is something that the attackers cannot see, since nothing bounds it.
     """
 
     estimate: OfRisk

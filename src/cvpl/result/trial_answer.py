@@ -22,7 +22,7 @@ def _risk(result: TrialResult) -> str:
     if risk is None:
         return "The mechanism cannot be assessed: no attacker can distinguish people in its releases."
     if risk.low > 0:
-        people = count_in(risk.estimate, risk.low, risk.high)
+        people = count_in(risk.estimate, risk.low, None if blind is not None else risk.high)
         if blind is None:
             return f"{people} can be linked because of {HALF}."
         return f"At least {people} can be linked because of {HALF}, and perhaps more: {printable(blind)}."

@@ -43,7 +43,8 @@ class Risk(Section):
     `false_rate` are null.
 
     The interval has the confidence `confidence` = 1 - 0.05 / `among`, because `attacker` is the strongest of `among`.
-    `low` and `high` are null if no interval is offered; `refused` then states why. The other fields are as for a rate.
+    `low` and `high` are null if no interval is offered; `refused` then states why. `high` is 1 if there is something
+    that the attackers cannot see, since nothing bounds it. The other fields are as for a rate.
     """
 
     estimate: OfRisk
@@ -171,7 +172,7 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
 def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
     blind = figures.blind if risk.estimate < NEARLY_ALL else None
     least = "At least about" if figures.lower_bound or blind is not None else "About"
-    people = count_in(risk.estimate, risk.low, risk.high)
+    people = count_in(risk.estimate, risk.low, None if blind is not None else risk.high)
     sentence = f"{least} {people} can be linked because of this release"
     main = figures.risk
     if main is not None and risk is not main:
@@ -179,7 +180,7 @@ def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
         if risk.false_rate == main.false_rate:
             where = f", read by attacker '{printable(risk.attacker)}'"
         sentence += f"{where}; the strongest attacker at {main.false_rate:.0%} cannot tell the risk from 0"
-        sentence += "" if main.high is None else f" (at most {share_in(main.high)})"
+        sentence += "" if main.high is None or blind is not None else f" (at most {share_in(main.high)})"
     sentence += "" if blind is None else f", and perhaps more: {blind}"
     sentence += _copies(figures) + _right_person(figures)
     return Verdict(kind="linkable", sentence=f"{sentence}.", basis="control")

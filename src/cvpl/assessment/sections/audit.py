@@ -20,7 +20,7 @@ from cvpl.assessment.sections.population import population
 from cvpl.assessment.sections.release_report import recipients, tail, techniques
 from cvpl.assessment.sections.scenario import attacker_scenario
 from cvpl.assessment.sections.singling_out import singling_out
-from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
+from cvpl.assessment.verdict import best_candidate_section, bounded, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
@@ -68,8 +68,8 @@ def audit_result(
     result = out.AuditResult(
         schema="cvpl/audit/2",
         verdict=verdict(ensemble, judged.findings, disclosure),
-        risk=risk_section(ensemble.risk, ensemble),
-        certain=risk_section(ensemble.certain, ensemble),
+        risk=bounded(risk_section(ensemble.risk, ensemble), judged.findings),
+        certain=bounded(risk_section(ensemble.certain, ensemble), judged.findings),
         best_candidate=best_candidate_section(ensemble),
         preflight=judged.findings,
         inputs=described(inputs),

@@ -11,7 +11,15 @@ from cvpl import result as out
 from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.sections.intervals import interval_fields
-from cvpl.assessment.verdict import blind, control_fault, control_hides, copied_rows, findings_of_draws, risk_at
+from cvpl.assessment.verdict import (
+    blind,
+    bounded,
+    control_fault,
+    control_hides,
+    copied_rows,
+    findings_of_draws,
+    risk_at,
+)
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.intervals.intervals import attributable_from_power
@@ -67,7 +75,7 @@ def over_draws(
             "assessable": not reasons,
             "reasons": reasons,
             "verdict": _verdict(figures, len(found)),
-            "risk": risk,
+            "risk": bounded(risk, preflight),
             "power": _power(power, reading),
             "picked": out.Picked(among=reading.among, confidence=reading.confidence) if reading.among > 1 else None,
             "best_candidate": right,
@@ -131,7 +139,7 @@ def _verdict(figures: out.VerdictFigures, draws: int) -> out.Verdict:
         found = out.verdict_of(figures)
         return found.model_copy(update={"sentence": f"Over {counted(draws, 'draw')}: {_inner(found.sentence)}"})
     found = out.verdict_of(figures.model_copy(update={"risk": certain, "certain": None}))
-    most = "" if mean is None or mean.high is None else f" (at most {share_in(mean.high)})"
+    most = "" if mean is None or mean.high is None or figures.blind is not None else f" (at most {share_in(mean.high)})"
     sentence = f"In one of {draws} draws: {_inner(found.sentence).rstrip('.')}"
     return found.model_copy(update={"sentence": f"{sentence}; the mean over draws cannot be told from 0{most}."})
 

@@ -26,7 +26,7 @@ from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.inference import inference, release_inference
 from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.sight import with_sight
-from cvpl.assessment.verdict import best_candidate_section, risk_section, verdict
+from cvpl.assessment.verdict import best_candidate_section, bounded, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import PolicyConfig
@@ -164,7 +164,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
             "assessable": assessable,
             "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
             "verdict": decided,
-            "risk": risk_section(ensemble.risk, ensemble) if assessable else None,
+            "risk": bounded(risk_section(ensemble.risk, ensemble), findings) if assessable else None,
             "best_candidate": best_candidate_section(ensemble),
             "preflight": findings,
             "policies": gate(ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure, tables),

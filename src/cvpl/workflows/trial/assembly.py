@@ -63,6 +63,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
     headline = strongest.headline
     powers = [] if headline is None else _powers(rounds, headline, strongest.confidence)
     budget = None if ran.budget is None else budget_section(ran.budget, trial, rounds, powers, disclosure)
+    findings = unseen(findings_of_draws(item.unseen for item in rounds.found))
     found = out.TrialResult(
         inputs={"original": ran.described},
         mechanism=out.TrialMechanism(
@@ -72,7 +73,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
         unit="group" if trial.people.grouped else "row",
         membership=ran.membership,
         attacker=headline,
-        risk=None if headline is None else _risk(headline, strongest.powers[headline]),
+        risk=None if headline is None else _risk(headline, strongest.powers[headline], bounded=not findings),
         picked=_picked(strongest),
         power=[_power(item) for item in powers],
         rounds=_rounds(ran, headline),
@@ -82,7 +83,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
         planted=None if headline is None else _planted(ran, headline, strongest),
         budget=budget,
         policies=[],
-        preflight=unseen(findings_of_draws(item.unseen for item in rounds.found)),
+        preflight=findings,
         assumptions=ran.assumptions,
         warnings=diagnostics.warnings(_warnings(ran, strongest, disclosure)),
         provenance=provenance(trial.resolved),
@@ -111,12 +112,13 @@ def _powers(rounds: Rounds, headline: str, confidence: float) -> list[TrialPower
     return [power_of(rounds, headline, rate, confidence) for rate in FALSE_RATES]
 
 
-def _risk(headline: str, found: TrialPower) -> out.TrialRisk:
+def _risk(headline: str, found: TrialPower, *, bounded: bool) -> out.TrialRisk:
+    """The risk; its upper end is 1 if the attackers are blind."""
     risk = found.risk
     return out.TrialRisk(
         estimate=risk.estimate,
         low=risk.low,
-        high=risk.high,
+        high=risk.high if bounded else 1.0,
         power=found.power.estimate,
         false_rate=found.false_rate,
         attacker=headline,
