@@ -25,7 +25,8 @@ from cvpl.operators.alignment.fitting import Histogram, _grids, _overlap, fit_nu
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.alignment.rounding import Calendar, Digits, NumberGrid, TimeGrid, natural_grids
 from cvpl.operators.alignment.rounding import Rounding as GridRounding
-from cvpl.operators.alignment.times import TimeGranularity
+from cvpl.operators.alignment.shifts import with_shifts
+from cvpl.operators.alignment.times import DayAndMonthExchanged, TimeGranularity
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement
 from cvpl.tables.column_store import ColumnStore
@@ -695,3 +696,84 @@ def test_the_intervals_of_a_release_by_others_are_found():
     known = np.flatnonzero(theirs.known())
     assert same(mine.take(known), theirs.take(known))
     assert (mine.low[mine.low == mine.high] < 1).all()
+
+
+# Rounded and shifted, and days exchanged with months
+
+
+def _column(values):
+    values = np.asarray(values, dtype=float)
+    return Numbers(values, values, values)
+
+
+def _dates(days):
+    times = np.asarray(days, dtype="datetime64[D]").astype("datetime64[us]")
+    return Times(times, times)
+
+
+def _one_column(column, kind):
+    spec = ColumnSpec("x", kind, "quasi_identifier")
+    return Table("people", len(column.known()), (spec,), {"x": column})
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.0])
+def test_values_that_were_rounded_and_shifted_are_found_in_a_release_of_members_and_of_strangers(kept):
+    """The attacker's values become the released ones, bit by bit, whoever is in the release."""
+    rng = np.random.default_rng(3)
+    own, others = (np.round(rng.normal(50, 12, 1_500), 1) for _ in range(2))
+    own, others = (values + 0.1 * (values % 5 == 2.5) for values in (own, others))  # no ties
+    made = np.round(np.round((own if kept else others) / 5) * 5 + 17.3, 1)
+    people = _one_column(_column(own), "numeric")
+    released = _one_column(_column(rng.permutation(made)), "numeric")
+    grains = with_shifts(detect(people, released), people, released)
+    assert grains.describe() == [("x", "rounded to the nearest of steps of 5, and shifted")]
+    found = grains.apply(people).columns["x"].values
+    np.testing.assert_array_equal(found, np.round(np.round(own / 5) * 5 + 17.3, 1))
+
+
+def test_times_that_were_cut_and_shifted_become_the_released_ones():
+    rng = np.random.default_rng(4)
+    days = rng.integers(0, 900, 2_000)
+    people = _one_column(_dates(days), "datetime")
+    released = _one_column(_dates(rng.permutation(days) // 30 * 30 + 412), "datetime")
+    grains = with_shifts(detect(people, released), people, released)
+    found = grains.apply(people).columns["x"].first.astype("datetime64[D]").astype(int)
+    np.testing.assert_array_equal(found, days // 30 * 30 + 412)
+
+
+@pytest.mark.parametrize("change", [lambda x: x, lambda x: np.round(x / 5) * 5, lambda x: x + 17.3, lambda x: x * 1.7])
+def test_other_releases_are_not_taken_for_shifted_ones(change):
+    rng = np.random.default_rng(5)
+    own = np.round(rng.normal(50, 12, 1_500), 1)
+    people = _one_column(_column(own), "numeric")
+    released = _one_column(_column(change(np.round(rng.normal(50, 12, 1_500), 1))), "numeric")
+    assert "shifted" not in str(with_shifts(detect(people, released), people, released).describe())
+
+
+def _exchanged_in_python(day):
+    date = day.astype("datetime64[D]").item()
+    return np.datetime64(date.replace(day=date.month, month=date.day) if date.day <= 12 else date)
+
+
+def test_days_and_months_that_were_exchanged_are_found_and_undone():
+    rng = np.random.default_rng(6)
+    days = np.datetime64("1950-01-01") + rng.integers(0, 20_000, 1_000)
+    made = np.array([_exchanged_in_python(day) for day in days])
+    grain = DayAndMonthExchanged.detect(_dates(days), _dates(made[::3]))
+    assert grain is not None
+    np.testing.assert_array_equal(grain.apply(_dates(days)).first.astype("datetime64[D]"), made)
+    np.testing.assert_array_equal(grain.apply(grain.apply(_dates(days))).first, _dates(days).first)
+    missing = Times(*(np.append(_dates(days).first, np.datetime64("NaT")) for _ in range(2)))
+    assert np.isnat(grain.apply(missing).first[-1])
+
+
+def test_days_and_months_of_other_releases_are_not_exchanged():
+    rng = np.random.default_rng(7)
+    own, strangers = (np.datetime64("1950-01-01") + rng.integers(0, 20_000, 1_000) for _ in range(2))
+    assert DayAndMonthExchanged.detect(_dates(own), _dates(own)) is None
+    found = [
+        DayAndMonthExchanged.detect(_dates(own), _dates(np.datetime64("1950-01-01") + rng.integers(0, 20_000, 1_000)))
+        for _ in range(50)
+    ]
+    assert sum(grain is not None for grain in found) <= 2
+    assert DayAndMonthExchanged.detect(_dates(own), _dates(strangers[:0])) is None

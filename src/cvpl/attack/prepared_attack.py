@@ -12,7 +12,7 @@ from cvpl.attack.errors_in_knowledge import with_errors
 from cvpl.attack.people_draw import EACH_ROW, Drawn, PeopleDraw
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, detect
+from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, detect, with_shifts
 from cvpl.operators.recoding import Recoding
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
@@ -114,8 +114,9 @@ def rank_form(
     held: Table, protected: Table, control: Table | None, seed: int, granularity: Granularity | None = None
 ) -> RankForm:
     """The ranks of both tables: originals and control, at the granularity of the release, are ranked together."""
-    granularity = granularity or detect(held, protected)
-    people = granularity.apply(_known_people_of(held, control))
+    known = _known_people_of(held, control)
+    granularity = with_shifts(granularity or detect(held, protected), known, protected)
+    people = granularity.apply(known)
     return RankForm(granularity, Recoding.fit(people, protected, stream(seed, "recoding")))
 
 

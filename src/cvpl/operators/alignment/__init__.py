@@ -8,5 +8,14 @@ of both tables are ranks and differences (`common_form`).
 
 from cvpl.operators.alignment.common_form import CommonForm, DifferenceForm, RankForm, compared_differences
 from cvpl.operators.alignment.granularity import Granularity, detect
+from cvpl.operators.alignment.shifts import with_shifts
 
-__all__ = ["CommonForm", "DifferenceForm", "Granularity", "RankForm", "compared_differences", "detect"]
+__all__ = [
+    "CommonForm",
+    "DifferenceForm",
+    "Granularity",
+    "RankForm",
+    "compared_differences",
+    "detect",
+    "with_shifts",
+]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from cvpl.operators.alignment.labels import LabelGranularity
 from cvpl.operators.alignment.numbers import NumberGranularity
-from cvpl.operators.alignment.times import TimeGranularity
+from cvpl.operators.alignment.times import DayAndMonthExchanged, TimeGranularity
 from cvpl.result.rounding import ALL_NUMBERS, Grid
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.wording import percent
@@ -40,7 +40,7 @@ class Granularity:
     suppressed: Mapping[str, float]
 
     def apply(self, table: Table) -> Table:
-        """Generalize the table as the release does: g(g(t)) = g(t).
+        """Generalize the table as the release does: g(g(t)) = g(t), but for days and months, which are exchanged.
 
         Only columns that change are copied, in the table's kind of storage; if none changes, this returns the table
         itself.
@@ -103,7 +103,7 @@ def _number_grain(own: Numbers, released: Numbers, spec: ColumnSpec) -> ColumnGr
 
 @_grain.register(Times)
 def _time_grain(own: Times, released: Times, spec: ColumnSpec) -> ColumnGranularity | None:
-    return TimeGranularity.detect(own, released)
+    return TimeGranularity.detect(own, released) or DayAndMonthExchanged.detect(own, released)
 
 
 @_grain.register(Labels)
