@@ -418,3 +418,48 @@ def test_a_change_is_brought_to_people_as_the_release_made_it():
         assert brought.columns[name].bits()[0].tolist() == pair.original.columns[name].bits()[0].tolist()
     assert not recoding.is_plain
     assert Recoding.fit(pair.original, replace(pair.original, name="protected"), rng).is_plain
+
+
+def _ages(count, rng):
+    """Ages of several people each, with what goes with them, and money that most people have none of."""
+    age = rng.integers(20, 60, count)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "hours": np.clip(np.rint(20 + age / 3 + 4 * rng.normal(size=count)), 0, 60),
+            "trade": np.array(["baker", "cook", "smith"])[np.digitize(age + 6 * rng.normal(size=count), [33, 46])],
+            "gain": np.where(rng.random(count) < 0.9, 0, np.rint(np.exp(8 + rng.normal(size=count)))),
+        }
+    )
+
+
+def _sights_of_ages(change):
+    rng = np.random.default_rng(4)
+    everybody, strangers = _ages(3_000, rng), _ages(1_000, rng)
+    types = {"age": "numeric", "hours": "numeric", "gain": "numeric", "trade": "category"}
+    columns = {name: {"role": "attribute", "type": kind} for name, kind in types.items()}
+    pair = make_pair(columns, everybody.to_dict("list"), change(strangers, rng).to_dict("list"))
+    return {sight.column: sight.seen for sight in Recoding.fit(pair.original, pair.protected, rng).sights}
+
+
+def test_values_of_several_people_tell_whether_they_were_drawn_or_changed_by_a_key():
+    """Equal values still go with the same, whatever a key made of them; drawn ones go with nothing."""
+
+    def drawn(table, rng):
+        return table.assign(**{name: rng.permutation(table[name]) for name in ("age", "hours")})
+
+    def keyed(table, rng):
+        keys = {name: sorted(set(table[name])) for name in ("age", "hours")}
+        return table.assign(
+            **{n: table[n].map(dict(zip(key, rng.permutation(key), strict=True))) for n, key in keys.items()}
+        )
+
+    assert _sights_of_ages(drawn)["age"] == "as_is"
+    assert _sights_of_ages(keyed)["age"] in ("alone", "unread")
+
+
+def test_zeros_that_a_synthesizer_spreads_a_little_keep_their_scale():
+    def spread(table, rng):
+        return table.assign(gain=table["gain"] + np.rint(15 * rng.normal(size=len(table))))
+
+    assert _sights_of_ages(spread)["gain"] == "as_is"

@@ -12,6 +12,8 @@ from cvpl.tables.columns import ColumnData
 Floats = NDArray[np.float64]
 SPREAD = np.sqrt(12.0)
 """One over the standard deviation of a number that is uniform between 0 and 1."""
+BESIDE = 0.02
+"""Values count as equal up to this many standard deviations where distributions are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +37,15 @@ class Ranks:
         return 0 if not len(self.values) else 1 + int((np.diff(self.values) > 0).sum())
 
     def distance(self, other: Ranks) -> float:
-        """The Kolmogorov-Smirnov distance, at least: a value may be anywhere in its range."""
-        at = np.concatenate([self.low, self.high, other.low, other.high])
-        (mine_least, mine_most), (least, most) = (
-            (np.searchsorted(part, at, side="right") / max(1, len(part)) for part in (side.high, side.low))
-            for side in (self, other)
+        """The Kolmogorov-Smirnov distance, at least: a value may be anywhere in its range, or a little beside it.
+
+        So a synthesizer that spreads the zeros of a column a little keeps its scale.
+        """
+        beside = BESIDE * float(self.values.std()) if len(self.values) else 0.0
+        low, high = self.low - beside, self.high + beside
+        at = np.concatenate([low, high, other.low, other.high])
+        mine_least, mine_most, least, most = (
+            np.searchsorted(part, at, side="right") / max(1, len(part)) for part in (high, low, other.high, other.low)
         )
         return float(np.maximum(mine_least - most, least - mine_most).max(initial=0.0))
 

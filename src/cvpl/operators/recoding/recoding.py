@@ -62,6 +62,9 @@ FEWEST_WITH_LABEL = 10
 """Labels of fewer records, in either table, say too little about what they go with."""
 EXCHANGED = 3.0
 """Without associations, labels are lost if their shares are this many times as far apart as the sorted shares are."""
+TELLING, GONE = 6.0, 0.3
+"""Values of several records tell that a column was drawn if what they went with was so many standard errors of it in
+the release, and if less than this part of it is left."""
 _SEEN = 4.0
 """An association counts from so many standard errors."""
 MOST_UNSURE = 7
@@ -450,11 +453,31 @@ class _Fit:
             lost = unlike and not found.kept and not found.faded(self.noise[name])
             if known and (lost or found.elsewhere()):
                 return ColumnSight(name, "unread", "its values no longer go with those of other columns", known)
-            return replace(as_is, seen="alone") if known and not unlike and found.gone() else as_is
+            alone = known and not unlike and found.gone() and not self._drawn(name)
+            return replace(as_is, seen="alone") if alone else as_is
         if found.kept if known else has_simple_form(own, there, int(self.at[place])):
             return replace(as_is, seen="recoded")
         why = "its values are on another scale, and it is not known how they were changed"
         return ColumnSight(name, "unread", why, known)
+
+    def _drawn(self, name: str) -> bool:
+        """Whether a key cannot have changed a column: then equal values would still go with the same, whatever it is.
+
+        Only values of several records tell.
+        """
+        place = self.ordered.index(name)
+        beyond, error = [], 0.0
+        for side, features in enumerate(self._features(without="")):
+            _, codes = np.unique(self.scores[side][:, place], return_inverse=True)
+            others = np.delete(features, place, axis=1)
+            profiles = Profiles.of(codes.astype(np.int64), others)
+            at = np.flatnonzero(profiles.counts >= FEWEST_WITH_LABEL).tolist()
+            if not at:
+                return False
+            by_chance = profiles.chance(at)
+            beyond.append(float((profiles.deviations()[at] ** 2).sum()) - by_chance)
+            error = by_chance * np.sqrt(2 / max(1.0, len(at) * _independent(others)))
+        return beyond[0] > TELLING * error and beyond[1] < GONE * beyond[0]
 
     def _association(self, place: int) -> _Association:
         """What an ordered column goes with, before and after."""
@@ -516,7 +539,15 @@ class _Fit:
         lost = unlike and (found.cosine < ALIGNED / 2 or found.share < KEPT / 2)
         if lost or found.elsewhere():
             return unread
-        return ColumnSight(name, "alone") if found.gone() else as_is
+        return as_is
+
+
+def _independent(features: Floats) -> float:
+    """How many independent features would vary as much: the squared trace of the covariance over its squared norm."""
+    if not features.shape[1]:
+        return 1.0
+    covariance = np.atleast_2d(np.cov(features, rowvar=False))
+    return float(np.trace(covariance) ** 2 / max(1e-12, float((covariance**2).sum())))
 
 
 def _sampled(table: Table) -> Table:
