@@ -295,6 +295,6 @@ def test_a_category_with_too_many_labels_for_a_feature_each_ends_no_audit(tmp_pa
     told = [warning.message for warning in found.warnings if warning.rule == "too_many_labels"]
     assert len(told) == len(columns)
     for column, message in zip(columns, told, strict=True):
-        assert f"'{column}' has more than 3,000 labels" in message
+        assert f"'{column}' has too many labels for a feature each (at most 3,000 in all columns)" in message
         assert "attackers 'unblocked', 'nearest_unprojected' compare" in message
     assert found.risk is not None and found.risk.attacker == "rarity" and found.risk.power > 0.9

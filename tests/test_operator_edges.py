@@ -46,6 +46,18 @@ def test_a_hundred_components_of_umap_are_the_most():
         UmapSettings(components=101)
 
 
+def test_columns_share_three_thousand_features_and_those_with_fewest_labels_have_them():
+    """Two columns of 1,600 labels and one of 1,000: one of the larger two is encoded by frequency."""
+    sizes = {"large": 1_600, "small": 1_000, "other": 1_600}
+    specs = tuple(ColumnSpec(name=name, role="attribute", type="category") for name in sizes)
+    columns = {
+        name: Labels(np.arange(1_600, dtype=np.int32) % size, tuple(map(str, range(size))))
+        for name, size in sizes.items()
+    }
+    space = Vectorization().fit([Table("table", 1_600, specs, columns)])
+    assert (space.width, space.with_too_many_labels) == (2_601, ["other"])
+
+
 @pytest.mark.parametrize("encode", ["one_hot", "hierarchical"])
 def test_three_thousand_labels_are_the_most_that_are_a_feature_each(encode):
     """With one more the column is encoded by frequency, and says so."""

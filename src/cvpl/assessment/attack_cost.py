@@ -26,7 +26,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.operators.alignment import detect
 from cvpl.operators.similarity.agreement import COMPILED_CELLS
 from cvpl.operators.similarity.match_agreement import asked_originals
-from cvpl.operators.vectorization import MOST_LABELS, FeatureSpace
+from cvpl.operators.vectorization import FeatureSpace, with_a_feature_each
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
 from cvpl.search.rare_values.log_means import COMPILED_PAIRS
 from cvpl.tables.columns import Table
@@ -368,14 +368,15 @@ class AttackCosts:
 
         Below 0 if there are too many in the tables, so that the column has one feature.
         """
-        pair, missed = self._inputs.pair, 0
+        pair = self._inputs.pair
         tables = [pair.protected] if attacker.alignment == "release" else [pair.original, pair.protected]
-        for part in space.category_features:
-            if part.encoding == "one_hot":
-                counts = np.sum([table.columns[part.spec.name].counts() for table in tables], axis=0)
-                found = int(np.count_nonzero(counts))
-                missed += max(0, found - part.width) if found <= MOST_LABELS else 1 - part.width
-        return missed
+        widths = {part.spec.name: part.width for part in space.category_features if part.encoding == "one_hot"}
+        found = {
+            name: int(np.count_nonzero(np.sum([table.columns[name].counts() for table in tables], axis=0)))
+            for name in widths
+        }
+        each = with_a_feature_each(found)
+        return sum(max(0, found[name] - width) if name in each else 1 - width for name, width in widths.items())
 
 
 def _sampled(table: Table) -> Table:

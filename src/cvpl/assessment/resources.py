@@ -20,7 +20,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError
 from cvpl.files import temporary_place
 from cvpl.operators.alignment import detect
-from cvpl.operators.vectorization import MOST_LABELS
+from cvpl.operators.vectorization import with_a_feature_each
 from cvpl.result import Finding
 from cvpl.search.exact import TREE_PAIRS, TREE_RECORDS
 from cvpl.tables.column_store import ColumnStore
@@ -244,12 +244,10 @@ def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig,
 def _needed(resolved: ResolvedConfig, inputs: Inputs) -> int:
     """The memory for the audit of these tables, after reading them."""
     rows = {role: description.rows for role, description in inputs.descriptions.items()}
-    labels = 0
-    for name, column in inputs.pair.original.columns.items():
-        written = resolved.config.columns[name]
-        if written.vectorize:
-            by_frequency = written.encode == "frequency" or column.label_count > MOST_LABELS
-            labels += min(1, column.label_count) if by_frequency else column.label_count
+    columns, written = inputs.pair.original.columns, resolved.config.columns
+    compared = {name: column.label_count for name, column in columns.items() if written[name].vectorize}
+    each = with_a_feature_each({name: n for name, n in compared.items() if written[name].encode != "frequency"})
+    labels = sum(count if name in each else min(1, count) for name, count in compared.items())
     return needed_bytes(rows, resolved, on_disk=not inputs.pair.original.place.in_memory, labels=labels)
 
 

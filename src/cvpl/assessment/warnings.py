@@ -30,8 +30,8 @@ def too_many_labels(ensemble: EnsembleOutcome) -> list[AuditWarning]:
         who = ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
         compares = "compares" if len(names) == 1 else "compare"
         message = (
-            f"column '{column}' has more than {MOST_LABELS:,} labels, too many for a feature each: {who} {compares} "
-            "how common its labels are instead, and cannot tell apart labels that are equally common"
+            f"column '{column}' has too many labels for a feature each (at most {MOST_LABELS:,} in all columns): "
+            f"{who} {compares} how common its labels are instead, and cannot tell apart labels that are equally common"
         )
         found.append(AuditWarning("too_many_labels", message))
     return found

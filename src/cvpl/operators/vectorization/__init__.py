@@ -11,7 +11,13 @@ The features of a missing value are set to the pooled mean, so that it moves a r
 other and leaves no trace; `missing: indicator` adds a feature for it.
 """
 
-from cvpl.operators.vectorization.features import MOST_LABELS, CategoryFeatures, Feature, NumberFeature
+from cvpl.operators.vectorization.features import (
+    MOST_LABELS,
+    CategoryFeatures,
+    Feature,
+    NumberFeature,
+    with_a_feature_each,
+)
 from cvpl.operators.vectorization.on_demand import VectorsOnDemand
 from cvpl.operators.vectorization.settings import ColumnChoice, Encoding, Scaling, Vectorization
 from cvpl.operators.vectorization.space import AnyVectors, FeatureSpace
@@ -30,4 +36,5 @@ __all__ = [
     "Vectorization",
     "Vectors",
     "VectorsOnDemand",
+    "with_a_feature_each",
 ]

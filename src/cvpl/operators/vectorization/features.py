@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Literal
@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 Feature = Literal["hour", "day_of_week", "month", "elapsed_days"]
 
 MOST_LABELS = 3_000
-"""The covariance of more one-hot features of a column would take minutes to decompose, for little information: a column
-with more labels is encoded by frequency."""
+"""The covariance of more one-hot features would take minutes to decompose, for little information: columns with more
+labels together are encoded by frequency, those with most labels first."""
 
 _NOTHING_ABOVE = float(np.finfo(np.float64).max)
 """The median of a column without any value: no record lies above it."""
@@ -143,6 +143,13 @@ def earliest(columns: Sequence[Times]) -> np.datetime64:
     times = np.concatenate([column.middle() for column in columns])
     known = times[~np.isnat(times)]
     return known.min() if known.size else np.datetime64(0, "us")
+
+
+def with_a_feature_each(labels: Mapping[str, int]) -> set[str]:
+    """The columns whose labels have a feature each: the fewest labels first, up to `MOST_LABELS` together."""
+    ordered = sorted(labels, key=lambda name: labels[name])
+    together = np.cumsum([labels[name] for name in ordered])
+    return {name for name, total in zip(ordered, together, strict=True) if total <= MOST_LABELS}
 
 
 def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, start: int) -> CategoryFeatures | None:

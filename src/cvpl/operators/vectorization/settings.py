@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.vectorization.features import (
-    MOST_LABELS,
     CategoryFeatures,
     Feature,
     NumberFeature,
     hierarchical,
+    with_a_feature_each,
 )
 from cvpl.operators.vectorization.space import FeatureSpace
 from cvpl.operators.vectorization.summaries import ColumnSummary, PooledColumn
@@ -24,6 +24,7 @@ from cvpl.tables.columns import ColumnSpec, Table, Type
 
 Floats = NDArray[np.float64]
 Encoding = Literal["one_hot", "frequency", "hierarchical"]
+LabelEncoding = Literal["one_hot", "frequency", "hierarchical", "words"]
 Scaling = Literal["z_score", "robust", "none"]
 
 _IQR_OF_NORMAL = 1.349
@@ -70,12 +71,12 @@ class Vectorization(Settings):
         """The same as `fit`, from a summary of each column over all tables, looked up by name."""
         parts: list[NumberFeature | CategoryFeatures] = []
         start = 0
-        for spec in specs:
-            choice = self.columns.get(spec.name, ColumnChoice())
-            if not choice.vectorize:
-                continue
-            summary = column(spec.name)
-            fitted = _FITTED_BY_TYPE[spec.type](self, spec, summary, choice, start)
+        compared = [spec for spec in specs if self._choice(spec).vectorize]
+        summaries = {spec.name: column(spec.name) for spec in compared}
+        encodings = self._encodings([(spec, summaries[spec.name]) for spec in compared if spec.type == "category"])
+        for spec in compared:
+            summary = summaries[spec.name]
+            fitted = _FITTED_BY_TYPE[spec.type](self, spec, summary, encodings.get(spec.name), start)
             start += sum(part.width for part in fitted)
             if self.missing == "indicator" and summary.has_missing():
                 fitted.append(CategoryFeatures(spec, "indicator", start, np.eye(1), np.zeros(1)))
@@ -83,40 +84,56 @@ class Vectorization(Settings):
             parts.extend(fitted)
         return FeatureSpace(tuple(parts), start)
 
+    def _choice(self, spec: ColumnSpec) -> ColumnChoice:
+        return self.columns.get(spec.name, ColumnChoice())
+
+    def _encodings(self, columns: Sequence[tuple[ColumnSpec, ColumnSummary]]) -> dict[str, LabelEncoding]:
+        """How each column of labels is encoded; if their labels are too many, those of most have one feature."""
+        found: dict[str, LabelEncoding] = {}
+        labels = {}
+        for spec, column in columns:
+            choice = self._choice(spec)
+            found[spec.name] = choice.encode or self.encode
+            if found[spec.name] == "one_hot" and choice.encode is None:
+                found[spec.name] = "words" if is_text(column.labels(), column.label_counts()) else "one_hot"
+            if found[spec.name] == "one_hot":
+                labels[spec.name] = int((column.released_counts() > 0).sum())
+        each = with_a_feature_each(labels)
+        return found | {name: "frequency" for name in labels if name not in each}
+
     def _fit_numbers(
-        self, spec: ColumnSpec, column: ColumnSummary, choice: ColumnChoice, start: int
+        self, spec: ColumnSpec, column: ColumnSummary, encoding: LabelEncoding | None, start: int
     ) -> list[NumberFeature | CategoryFeatures]:
         return [self._scaled(NumberFeature(spec, None, start), column)]
 
     def _fit_times(
-        self, spec: ColumnSpec, column: ColumnSummary, choice: ColumnChoice, start: int
+        self, spec: ColumnSpec, column: ColumnSummary, encoding: LabelEncoding | None, start: int
     ) -> list[NumberFeature | CategoryFeatures]:
         # Days are counted from the start of a year: the earliest time itself is one person's.
         origin = column.earliest().astype("datetime64[Y]").astype("datetime64[us]")
         return [
             self._scaled(NumberFeature(spec, name, start + offset, origin=origin), column)
-            for offset, name in enumerate(choice.features)
+            for offset, name in enumerate(self._choice(spec).features)
         ]
 
     def _fit_labels(
-        self, spec: ColumnSpec, column: ColumnSummary, choice: ColumnChoice, start: int
+        self, spec: ColumnSpec, column: ColumnSummary, encoding: LabelEncoding | None, start: int
     ) -> list[NumberFeature | CategoryFeatures]:
-        encode = choice.encode or self.encode
         labels, counts = column.labels(), column.label_counts()
         seen = column.released_counts() > 0
         total = counts.sum()
-        if encode == "one_hot" and choice.encode is None and is_text(labels, counts):
+        if encoding == "words":
             table = word_features(labels, column.released_counts())
             mean = counts @ table / total if total else np.zeros(table.shape[1])
             return [CategoryFeatures(spec, "words", start, table, mean, labels)]
-        if encode == "one_hot" and seen.sum() <= MOST_LABELS:
+        if encoding == "one_hot":
             table = np.eye(len(labels))[:, seen]
             mean = counts[seen] / total if total else counts[seen]
             return [CategoryFeatures(spec, "one_hot", start, table, mean, labels)]
-        if encode == "hierarchical" and (levels := hierarchical(spec, labels, counts, start)) is not None:
+        if encoding == "hierarchical" and (levels := hierarchical(spec, labels, counts, start)) is not None:
             return [levels]
         shares = counts / total if total else counts
-        instead = encode != "frequency"
+        instead = (self._choice(spec).encode or self.encode) != "frequency"
         feature = NumberFeature(spec, None, start, shares=shares, labels=labels, instead=instead)
         return [self._scaled(feature, column)]
 
@@ -139,7 +156,9 @@ class Vectorization(Settings):
         return replace(feature, centre=centre, factor=factor, neutral=(mean - centre) * factor, median=found.median)
 
 
-Fit = Callable[[Vectorization, ColumnSpec, ColumnSummary, ColumnChoice, int], "list[NumberFeature | CategoryFeatures]"]
+Fit = Callable[
+    [Vectorization, ColumnSpec, ColumnSummary, LabelEncoding | None, int], "list[NumberFeature | CategoryFeatures]"
+]
 
 _FITTED_BY_TYPE: dict[Type, Fit] = {
     "numeric": Vectorization._fit_numbers,
