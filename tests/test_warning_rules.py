@@ -231,7 +231,10 @@ def test_attackers_that_were_not_run_are_named():
 def test_a_column_of_too_many_labels_is_named_with_the_attackers_that_do_not_see_them():
     (one, several) = noticed(attackers=ensemble(with_too_many_labels={"city": ["paper"], "job": ["paper", "nearest"]}))
     assert one.rule == several.rule == "too_many_labels"
-    assert "column 'city' has too many labels for a feature each" in one.message and "attacker 'paper' compares" in one.message
+    assert (
+        "column 'city' has too many labels for a feature each" in one.message
+        and "attacker 'paper' compares" in one.message
+    )
     assert "attackers 'paper', 'nearest' compare" in several.message
 
 
