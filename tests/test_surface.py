@@ -245,6 +245,22 @@ def test_a_mechanism_that_ends_in_independent_columns_has_a_weakest_setting(peop
     assert f"is mechanism at {weakest.strength}" in answer(found)
 
 
+def test_a_built_in_mechanism_that_draws_columns_on_their_own_needs_no_declaration(numbers):
+    """It has no secret key; a function that does the same may have one."""
+    original, control = numbers
+    columns = {name: column | {"independent": False} for name, column in NUMBERS["columns"].items()}
+    settings = NUMBERS | {"columns": columns}
+    found = cvpl.surface(original, "synthetic", [0.0], settings, control=control, target=0.4)
+    assert found.target.weakest is not None
+
+    def drawn(strength, rng):
+        return pd.DataFrame({name: rng.permutation(original[name]) for name in original})
+
+    unknown = cvpl.surface(original, drawn, [1], settings, control=control, target=0.4)
+    assert unknown.target.weakest is None
+    assert any("go with no other any more" in doubt for doubt in unknown.settings[0].doubts)
+
+
 def test_safe_cells_are_those_whose_upper_end_is_low_and_that_nothing_contradicts(people):
     found = cvpl.surface(
         people[0], mixed(people[0]), [0.0, 0.5, 1.0], config(attacker=OPEN), control=people[1], target=0.1

@@ -174,7 +174,7 @@ def _alone(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
     The owner of the release knows whether they are drawn on their own, and can declare it (`independent`).
     """
     alone = [sight.column for sight in form.recoding.sights if sight.seen == "alone"]
-    if not alone:
+    if not alone or not resolved.keyed:
         return []
     known = resolved.config.columns
     undeclared = [column for column in alone if not known[column].independent]

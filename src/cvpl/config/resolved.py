@@ -58,6 +58,8 @@ class ResolvedConfig:
     """Whether only a sample of people is searched, without canaries and sensitivity analyses."""
     quick_people: int = 0
     """The most originals, and the most controls, of a quick look."""
+    keyed: bool = True
+    """Whether a secret key may have changed the release; a built-in mechanism has none."""
 
     @property
     def is_family(self) -> bool:

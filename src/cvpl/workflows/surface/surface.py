@@ -31,6 +31,7 @@ from cvpl.operators.blocking import Lsh
 from cvpl.result.surface import Strength
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
+from cvpl.workflows.protect import FAMILIES
 from cvpl.workflows.reading import read_tables
 from cvpl.workflows.surface.rows import utility_of
 from cvpl.workflows.surface.strengths import MechanismSweep, ReleaseNotMade, mechanism_sweep
@@ -112,6 +113,8 @@ def surface(
             raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
         whole(Phase.READING, None)
         aside = None if folder is None else Path(folder) / FAILED
+        if mechanism in FAMILIES:
+            resolved = replace(resolved, keyed=False)
         dial = mechanism_sweep(mechanism, strengths, original, config, resolved, timeout, aside)
         swept = _over_strengths(dial, resolved, tables, target, attacker, work, draws, whole)
         whole.finish()

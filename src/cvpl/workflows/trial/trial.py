@@ -189,6 +189,7 @@ def _prepared(
 ) -> Trial:
     """Plant people, read who belongs together, and draw who is in."""
     seed = resolved.config.seed
+    resolved = replace(resolved, keyed=mechanism.kind != "built_in")
     if plant:
         identity = () if resolved.identity is None else (resolved.identity.original,)
         ids = [name for name, entry in resolved.config.columns.items() if entry.role in ("id", "group")]
