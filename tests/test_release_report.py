@@ -228,6 +228,16 @@ def test_each_recipient_is_attacked_with_its_own_columns(tables, audited):
     assert "may achieve more" in page
 
 
+def test_nothing_bounds_a_recipient_of_a_release_that_the_attackers_cannot_see(tables):
+    """Values under a keyed code: an upper end measured on them would comfort."""
+    original, released, control = tables
+    coded = released.assign(same=released.same.map({"a": "91f3", "b": "0c7e", "c": "d52a"}))
+    found = cvpl.audit(original, coded, BRIEF | {"recipients": {"broker": ["same", "decade"]}}, control=control)
+    assert found.risk.high == 1
+    assert found.recipients[0].risk.high == 1
+    assert found.recipients[0].risk.estimate < 0.2
+
+
 def test_a_recipient_without_a_figure_shows_none(tables):
     """Neither a control nor true matches: nothing is measured, and the columns stand alone."""
     columns = {name: item for name, item in COLUMNS.items() if name != "who"}

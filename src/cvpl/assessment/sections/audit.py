@@ -109,7 +109,7 @@ def audit_result(
         inference=inference(found.inference),
         techniques=techniques(found.techniques, resolved),
         tail=tail(found.tail),
-        recipients=recipients(found.recipients),
+        recipients=recipients(found.recipients, judged.findings),
         warnings=diagnostics.warnings(warned),
         search=measurements.search(done),
         lower_bound=not done.exact,

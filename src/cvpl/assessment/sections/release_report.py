@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.recipients import RecipientRisk
-from cvpl.assessment.verdict import risk_at
+from cvpl.assessment.verdict import bounded, risk_at
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.tail import TailRow
@@ -44,14 +44,15 @@ def tail(found: Sequence[TailRow]) -> list[out.TailShare]:
     return [out.TailShare(**asdict(row)) for row in found]
 
 
-def recipients(found: Mapping[str, RecipientRisk]) -> list[out.Recipient]:
-    """Each recipient with its columns and, if measured, its risk."""
+def recipients(found: Mapping[str, RecipientRisk], findings: Iterable[out.Finding]) -> list[out.Recipient]:
+    """Each recipient with its columns and, if measured, its risk, whose upper end is 1 if the attackers are blind."""
+    kept = list(findings)
     return [
         out.Recipient(
             name=name,
             columns=list(item.columns),
             # One attacker, which was not picked by this figure: its interval is at 95%.
-            risk=None if item.risk is None else risk_at(item.risk, 1, CONFIDENCE),
+            risk=None if item.risk is None else bounded(risk_at(item.risk, 1, CONFIDENCE), kept),
             reason=item.reason or None,
         )
         for name, item in found.items()
