@@ -132,8 +132,8 @@ def audited(release, attackers=SEEING, seed=0, kinds=KINDS, size=200, **more):
     return _audit(original, made.iloc[rng.permutation(len(made))], control, attackers, kinds, **more)
 
 
-def _audit(original, made, control, attackers=SEEING, kinds=KINDS, independent=False, **more):
-    column = {"role": "quasi_identifier", "independent": independent}
+def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=True, **more):
+    column = {"role": "quasi_identifier", "recoded": recoded}
     config = {
         "columns": {name: column | {"type": kind} for name, kind in kinds.items()},
         "attacker": "default",
@@ -178,10 +178,35 @@ def test_columns_that_go_with_nothing_are_not_safe_until_it_is_declared_that_the
     assert unknown.verdict.kind == "undetermined"
     assert "or a secret key changed them" in unknown.verdict.sentence
     assert not unknown.policy.met
-    declared = audited(release, kinds=LINKED, size=400, fail_above=0.5, independent=True)
+    declared = audited(release, kinds=LINKED, size=400, fail_above=0.5, recoded=False)
     assert declared.verdict.kind == "indistinguishable_from_zero"
-    assert "they were drawn on their own, as declared" in declared.verdict.sentence
+    assert "it is declared, and cannot be checked here, that no key or code changed" in declared.verdict.sentence
     assert declared.policy.met
+
+
+def collapsed(table, rng):
+    """A synthesizer that leaves out the ends of two columns, and what they go with."""
+    made = drawn_together(table, rng)
+    values = {
+        name: table[name].median() + 0.3 * table[name].std() * rng.random(len(made)) for name in ("income", "weight")
+    }
+    return made.assign(**{name: part.round(2) for name, part in values.items()})
+
+
+def test_a_synthesizer_that_changes_distributions_is_told_once_it_is_declared_that_nothing_was_recoded():
+    unknown = audited(collapsed, size=400, fail_above=0.5)
+    assert blind(unknown) == {"unread_columns"}
+    found = next(finding for finding in unknown.preflight if finding.check == "unread_columns")
+    assert "recoded: false" in found.advice
+    assert not unknown.policy.met
+    declared = audited(collapsed, size=400, fail_above=0.5, recoded=False)
+    assert declared.verdict.kind == "indistinguishable_from_zero"
+    assert "cannot be checked here, that no key or code changed columns 'income', 'weight'" in declared.verdict.sentence
+    assert declared.policy.met
+
+
+def test_labels_that_the_originals_do_not_have_are_unread_whatever_is_declared():
+    assert "unread_columns" in blind(audited(with_tokens, size=200, recoded=False))
 
 
 def test_one_column_that_goes_with_nothing_is_named_and_closes_no_gate():
@@ -341,8 +366,8 @@ def test_columns_of_an_unchanged_release_are_read_as_they_are():
         (_each("town", lambda v: v[::-1]), "town", "recoded"),
         (_each("town", lambda v: "everywhere"), "town", "constant"),
         (_each("height", lambda v: 1.0), "height", "constant"),
-        (_keyed("income"), "income", "unread"),
-        (_keyed("height"), "height", "unread"),
+        (_keyed("income"), "income", "unlike"),
+        (_keyed("height"), "height", "unlike"),
     ],
     ids=[
         "units",
@@ -455,7 +480,7 @@ def test_values_of_several_people_tell_whether_they_were_drawn_or_changed_by_a_k
         )
 
     assert _sights_of_ages(drawn)["age"] == "as_is"
-    assert _sights_of_ages(keyed)["age"] in ("alone", "unread")
+    assert _sights_of_ages(keyed)["age"] in ("alone", "unlike")
 
 
 def test_zeros_that_a_synthesizer_spreads_a_little_keep_their_scale():

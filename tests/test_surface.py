@@ -57,7 +57,7 @@ def config(**changes):
     """The demo's, where columns may be drawn on their own, as `mixed` does in the end."""
     content = yaml.safe_load(DEMO) | {"attacker": "paper"} | changes
     for column in content["columns"].values():
-        column["independent"] = column["role"] in ("quasi_identifier", "attribute")
+        column["recoded"] = column["role"] not in ("quasi_identifier", "attribute")
     return {key: value for key, value in content.items() if value is not None}
 
 
@@ -248,15 +248,13 @@ def test_a_mechanism_that_ends_in_independent_columns_has_a_weakest_setting(peop
 def test_a_built_in_mechanism_that_draws_columns_on_their_own_needs_no_declaration(numbers):
     """It has no secret key; a function that does the same may have one."""
     original, control = numbers
-    columns = {name: column | {"independent": False} for name, column in NUMBERS["columns"].items()}
-    settings = NUMBERS | {"columns": columns}
-    found = cvpl.surface(original, "synthetic", [0.0], settings, control=control, target=0.4)
+    found = cvpl.surface(original, "synthetic", [0.0], NUMBERS, control=control, target=0.4)
     assert found.target.weakest is not None
 
     def drawn(strength, rng):
         return pd.DataFrame({name: rng.permutation(original[name]) for name in original})
 
-    unknown = cvpl.surface(original, drawn, [1], settings, control=control, target=0.4)
+    unknown = cvpl.surface(original, drawn, [1], NUMBERS, control=control, target=0.4)
     assert unknown.target.weakest is None
     assert any("go with no other any more" in doubt for doubt in unknown.settings[0].doubts)
 
@@ -437,9 +435,10 @@ def numbers():
 
 
 NUMBERS = {
-    "columns": {name: {"role": "quasi_identifier", "type": "numeric", "independent": True} for name in "abcd"},
+    "columns": {name: {"role": "quasi_identifier", "type": "numeric"} for name in "abcd"},
     "attacker": OPEN | {"threshold": "false_rate"},
 }
+DRAWN = NUMBERS | {"columns": {name: column | {"recoded": False} for name, column in NUMBERS["columns"].items()}}
 
 
 def test_a_setting_that_nobody_can_read_is_not_within_the_target(numbers):
@@ -466,7 +465,7 @@ def test_a_setting_whose_columns_have_other_names_is_not_within_the_target(numbe
         drawn = original.assign(**{name: rng.normal(0, 1.25**0.5, len(original)) for name in "ab"})
         return drawn.rename(columns={"c": "gamma", "d": "delta"})
 
-    found = cvpl.surface(original, mechanism, ["one", "two"], NUMBERS, control=control, target=0.25)
+    found = cvpl.surface(original, mechanism, ["one", "two"], DRAWN, control=control, target=0.25)
     assert found.target.inside == [] and found.target.weakest is None
     for row in found.settings:
         assert row.risk.high <= 0.25 and row.safe is False and not any(cell.safe for cell in row.cells)
@@ -484,7 +483,7 @@ def test_a_setting_with_free_text_that_nobody_has_read_is_not_within_the_target(
         drawn = pd.DataFrame(rng.normal(0, 1.25**0.5, original.shape).round(6), columns=original.columns)
         return drawn if strength == "silent" else drawn.assign(note=notes)
 
-    settings = NUMBERS | {"attacker": OPEN | {"similarity": "rarity"}}
+    settings = DRAWN | {"attacker": OPEN | {"similarity": "rarity"}}
     found = cvpl.surface(original, mechanism, ["told", "silent"], settings, control=control, target=0.25)
     told = found.setting("told")
     assert told.risk.high <= 0.25 and told.safe is False

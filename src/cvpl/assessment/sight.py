@@ -26,7 +26,7 @@ from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.preflight.renamed import renamed_findings
 from cvpl.assessment.preflight.unmatched import unmatched_findings
-from cvpl.assessment.verdict import ALIKE, ALONE, COARSE, UNREAD, UNSEEN, unseen
+from cvpl.assessment.verdict import ALIKE, ALONE, COARSE, DECLARED, UNREAD, UNSEEN, unseen
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import Drawn
@@ -53,6 +53,10 @@ WELL_ABOVE_CHANCE = 0.15
 """People count as found if this share of them is, beyond the controls that are linked by mistake, ..."""
 HALF = 0.5
 """... and at least this part of those whom an attacker finds who looks for the changed rows themselves."""
+NOT_RECODED = (
+    "if a synthesizer or noise made these values, and no key, code or other unit changed them, say so in the "
+    "configuration (`recoded: false`)"
+)
 TRIED = ("ranks", "fellegi_sunter_em", "nearest_unprojected", "contained", "rarity", "ranks_fellegi_sunter")
 """The members to try after the headline; the first that finds the planted people is proof enough."""
 
@@ -89,7 +93,7 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     if not _compared_with_control(ensemble, inputs):
         return []
     form = _form(ensemble, resolved, inputs.pair)
-    found = [*_unread(form), *_originals(ensemble)]
+    found = [*_unread(form, resolved), *_originals(ensemble)]
     planted = planted_people(ensemble, form, resolved, inputs.pair)
     if planted is not None and planted.coarse:
         if not found and not _linked(ensemble):
@@ -100,7 +104,7 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     elif planted is not None and not planted.seen:
         message = "the attackers do not find people whose rows were changed as the release changes its columns"
         found.append(out.Finding(check=UNSEEN, closes_gate=True, message=message))
-    return [*found, *_alone(form, resolved)]
+    return [*found, *_alone(form, resolved), *_declared(form, resolved)]
 
 
 def _linked(ensemble: EnsembleOutcome) -> bool:
@@ -121,7 +125,7 @@ def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
     found = _of_tables(resolved, inputs)
     if _compared_with_control(ensemble, inputs):
         form = _form(ensemble, resolved, inputs.pair)
-        found += [*_unread(form), *_alone(form, resolved)]
+        found += [*_unread(form, resolved), *_alone(form, resolved)]
     return unseen(found)
 
 
@@ -154,8 +158,11 @@ def _some(table: Table, most: int) -> Table:
     return table.take(np.linspace(0, table.rows - 1, min(most, table.rows)).astype(np.intp))
 
 
-def _unread(form: RankForm) -> list[out.Finding]:
-    unread = [sight for sight in form.recoding.sights if sight.seen == "unread"]
+def _unread(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
+    declared = _as_declared(form, resolved)
+    unread = [
+        sight for sight in form.recoding.sights if sight.seen in ("unlike", "unread") and sight.column not in declared
+    ]
     if not unread:
         return []
     reasons: dict[str, list[str]] = {}
@@ -165,45 +172,57 @@ def _unread(form: RankForm) -> list[out.Finding]:
         _unread_for(why, columns, "it" if at else "the release") for at, (why, columns) in enumerate(reasons.items())
     ]
     message = f"no attacker can read {', or '.join(parts)}"
-    return [out.Finding(check=UNREAD, closes_gate=True, message=message, count=len(unread))]
+    advice = NOT_RECODED if any(sight.seen == "unlike" for sight in unread) else None
+    return [out.Finding(check=UNREAD, closes_gate=True, message=message, count=len(unread), advice=advice)]
 
 
 def _alone(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
     """The columns that go with no other any more, which closes the gate if none is left that does.
 
-    The owner of the release knows whether they are drawn on their own, and can declare it (`independent`).
+    The owner of the release knows whether they are drawn on their own, and can declare it (`recoded: false`).
     """
-    alone = [sight.column for sight in form.recoding.sights if sight.seen == "alone"]
-    if not alone or not resolved.keyed:
+    declared = _as_declared(form, resolved)
+    alone = [s.column for s in form.recoding.sights if s.seen == "alone" and s.column not in declared]
+    if not alone:
         return []
-    known = resolved.config.columns
-    undeclared = [column for column in alone if not known[column].independent]
-    one = len(alone) == 1
-    names = ", ".join(f"'{column}'" for column in alone)
-    they, them, their = ("it", "it", "its") if one else ("they", "them", "their")
-    said = (
-        f"column{'' if one else 's'} {names} of the release {'goes' if one else 'go'} with no other any more: "
-        f"{they} {'was' if one else 'were'} drawn on {their} own"
+    they, were, them, their = ("it", "was", "it", "its") if len(alone) == 1 else ("they", "were", "them", "their")
+    message = (
+        f"{_columns(alone)} of the release {'goes' if len(alone) == 1 else 'go'} with no other any more: {they} {were} "
+        f"drawn on {their} own, or a secret key changed {them}, which no attacker here can see"
     )
-    if not undeclared:
-        message = f"{said}, as declared"
-    else:
-        message = f"{said}, or a secret key changed {them}, which no attacker here can see"
-    closes = bool(undeclared) and form.recoding.keeps_nothing
-    advice = "if the release draws these columns on their own, say so in the configuration (`independent: true`)"
+    closes = form.recoding.keeps_nothing
+    return [out.Finding(check=ALONE, closes_gate=closes, message=message, count=len(alone), advice=NOT_RECODED)]
+
+
+def _declared(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
+    """The columns that no attacker could read if they were recoded, and which are declared not to be."""
+    names = _as_declared(form, resolved)
+    if not names or not resolved.keyed:
+        return []
+    message = f"it is declared, and cannot be checked here, that no key or code changed {_columns(names)}"
+    return [out.Finding(check=DECLARED, closes_gate=False, message=message, count=len(names))]
+
+
+def _as_declared(form: RankForm, resolved: ResolvedConfig) -> list[str]:
+    """The columns that are unlike the original's or alone, and were not recoded: so is it declared, or known.
+
+    Built-in mechanisms recode nothing.
+    """
+    known = resolved.config.columns
     return [
-        out.Finding(
-            check=ALONE, closes_gate=closes, message=message, count=len(alone), advice=advice if undeclared else None
-        )
+        sight.column
+        for sight in form.recoding.sights
+        if sight.seen in ("unlike", "alone") and not (resolved.keyed and known[sight.column].recoded)
     ]
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column{'' if len(names) == 1 else 's'} " + ", ".join(f"'{name}'" for name in names)
 
 
 def _unread_for(why: str, columns: Sequence[str], table: str) -> str:
     """The columns that cannot be read for one reason, and the reason."""
-    if len(columns) == 1:
-        return f"column '{columns[0]}' of {table} ({why})"
-    names = ", ".join(f"'{name}'" for name in columns)
-    return f"columns {names} of {table} ({why.replace('its ', 'their ', 1)})"
+    return f"{_columns(columns)} of {table} ({why if len(columns) == 1 else why.replace('its ', 'their ', 1)})"
 
 
 def _originals(ensemble: EnsembleOutcome) -> list[out.Finding]:
@@ -229,7 +248,8 @@ def planted_people(
     )
     if min(people.rows, control.rows) < FEWEST:
         return None
-    changed, others = (form.recoding.to_release(form.granularity.apply(table)) for table in (people, control))
+    kept = _as_declared(form, resolved)
+    changed, others = (form.recoding.to_release(form.granularity.apply(table), kept) for table in (people, control))
     size = min(RELEASED, pair.protected.rows)
     rest = pair.protected.take(np.sort(rng.choice(pair.protected.rows, size, replace=False)).astype(np.intp))
     released = _joined(changed, rest, rng)

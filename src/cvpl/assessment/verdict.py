@@ -23,7 +23,8 @@ CONTROL_FAULTS = {
 }
 """Findings that invalidate a control: neither a risk nor its absence then means anything."""
 UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
-ALONE = "columns_alone"
+ALONE, DECLARED = "columns_alone", "declared_columns"
+CAVEATS = (COARSE, ALONE, DECLARED)
 BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN, ALONE)
 """Findings on what the attackers cannot see, the most telling first: a low risk then means nothing."""
 UNLIKE_OR_RELATED = "the control is unlike the originals, or rows belong together and no group is declared"
@@ -86,8 +87,7 @@ def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosu
         copies=copied_rows(findings, disclosure.k),
         control_fault=control_fault(findings),
         blind=blind(findings),
-        coarse=_message(COARSE, findings),
-        alone=_message(ALONE, findings),
+        caveats=[finding.message for check in CAVEATS for finding in findings if finding.check == check],
         control_hides=control_hides(findings),
         lower_bound=not ensemble.chosen.measured.attack.exact,
     )
@@ -111,10 +111,6 @@ def control_fault(findings: Sequence[out.Finding]) -> str | None:
     if first == CONTROL_FAULTS["control_unlike"] and "related_rows" in checks:
         return UNLIKE_OR_RELATED
     return first
-
-
-def _message(check: str, findings: Sequence[out.Finding]) -> str | None:
-    return next((finding.message for finding in findings if finding.check == check), None)
 
 
 def control_hides(findings: Sequence[out.Finding]) -> str | None:

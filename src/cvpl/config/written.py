@@ -36,7 +36,7 @@ class ColumnConfig(Settings):
     encode: ColumnEncoding | None = None
     features: tuple[Feature, ...] = ()
     vectorize: bool = True
-    independent: bool = False
+    recoded: bool = True
 
     @property
     def observable(self) -> bool:

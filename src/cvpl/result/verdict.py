@@ -111,8 +111,7 @@ class VerdictFigures(Section):
     risk at another false-positive rate, or of another attacker, whose corrected interval is above 0. `copies` states
     which rows of originals are in the release beyond chance. `control_fault` states why the control proves nothing,
     and `control_hides` why it makes the risk look too low: the first rules out alarm and comfort, the second comfort.
-    `blind` states what the attackers cannot see, `coarse` that nobody could tell people apart in the release, and
-    `alone` which columns go with no other any more.
+    `blind` states what the attackers cannot see, and `caveats` what a verdict that comforts must say beside it.
     `checked` is false if the checks before the attack were not run.
     """
 
@@ -124,8 +123,7 @@ class VerdictFigures(Section):
     copies: str | None = None
     control_fault: str | None = None
     blind: str | None = None
-    coarse: str | None = None
-    alone: str | None = None
+    caveats: list[str] = Field(default_factory=list)
     control_hides: str | None = None
     checked: bool = True
     lower_bound: bool = False
@@ -164,7 +162,7 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
     margin = MARGIN if risk.high < MARGIN and quiet else None
     if margin is not None:
         sentence += f": nothing shows above a margin of {share_in(margin)}"
-    sentence += "".join(f"; {said}" for said in (figures.coarse, figures.alone) if said is not None)
+    sentence += "".join(f"; {said}" for said in figures.caveats)
     sentence += _copies(figures) + _right_person(figures)
     return Verdict(kind="indistinguishable_from_zero", sentence=f"{sentence}.", margin=margin, basis="control")
 

@@ -159,10 +159,11 @@ class Recoding:
                 found.append((name, "another scale" + (", turned around" if part.direction < 0 else "")))
         return found + [(name, "other labels") for name in self.labels]
 
-    def to_release(self, table: Table) -> Table:
-        """The attacker's records as the release would write them."""
+    def to_release(self, table: Table, kept: Collection[str] = ()) -> Table:
+        """The attacker's records as the release would write them; columns in `kept` as they are."""
         changes: dict[str, Change] = {name: part.to_release for name, part in self.ordered.items()}
-        return table.altered(changes | {name: part.scores for name, part in self.labels.items()})
+        changes |= {name: part.scores for name, part in self.labels.items()}
+        return table.altered({name: change for name, change in changes.items() if name not in kept})
 
 
 def _with_numbers(table: Table, changes: Mapping[str, Change], ordered: Collection[str]) -> Table:
@@ -452,13 +453,13 @@ class _Fit:
             unlike = self._unlike(name)
             lost = unlike and not found.kept and not found.faded(self.noise[name])
             if known and (lost or found.elsewhere()):
-                return ColumnSight(name, "unread", "its values no longer go with those of other columns", known)
+                return ColumnSight(name, "unlike", "its values no longer go with those of other columns", known)
             alone = known and not unlike and found.gone() and not self._drawn(name)
             return replace(as_is, seen="alone") if alone else as_is
         if found.kept if known else has_simple_form(own, there, int(self.at[place])):
             return replace(as_is, seen="recoded")
         why = "its values are on another scale, and it is not known how they were changed"
-        return ColumnSight(name, "unread", why, known)
+        return ColumnSight(name, "unlike", why, known)
 
     def _drawn(self, name: str) -> bool:
         """Whether a key cannot have changed a column: then equal values would still go with the same, whatever it is.
@@ -516,7 +517,7 @@ class _Fit:
         another distribution, or go with something else.
         """
         as_is = ColumnSight(name, "as_is")
-        unread = ColumnSight(name, "unread", "its labels no longer go with the values of other columns")
+        unlike = ColumnSight(name, "unlike", "its labels no longer go with the values of other columns")
         own, there = self._profiles(name)
         place = {label: at for at, label in enumerate(there.labels.tolist())}
         both = [(at, place[label]) for at, label in enumerate(own.labels.tolist()) if label in place]
@@ -528,17 +529,17 @@ class _Fit:
         apart = float(np.abs(mine - theirs).sum() / 2)
         # Between two samples of one population the shares differ too.
         by_chance = float(np.sqrt(mine * (1 / own.counts.sum() + 1 / there.counts.sum()) * 2 / np.pi).sum() / 2)
-        unlike = apart > SURELY_ALIKE + by_chance
+        differ = apart > SURELY_ALIKE + by_chance
         at, beside = map(list, zip(*frequent, strict=True))
         records = int(there.counts.sum())
         by_chance_alone = own.chance(at), there.chance(beside)
         found = _Association(own.deviations()[at].ravel(), there.deviations()[beside].ravel(), by_chance_alone, records)
         if found.strength < max(ASSOCIATED, _SEEN / np.sqrt(len(self.codes[name][0]))):
             in_order = float(np.abs(np.sort(mine) - np.sort(theirs)).sum() / 2)
-            return unread if unlike and in_order <= min(2 * by_chance, apart / EXCHANGED) else as_is
-        lost = unlike and (found.cosine < ALIGNED / 2 or found.share < KEPT / 2)
+            return unlike if differ and in_order <= min(2 * by_chance, apart / EXCHANGED) else as_is
+        lost = differ and (found.cosine < ALIGNED / 2 or found.share < KEPT / 2)
         if lost or found.elsewhere():
-            return unread
+            return unlike
         return as_is
 
 

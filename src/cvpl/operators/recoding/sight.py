@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Seen = Literal["as_is", "recoded", "constant", "alone", "unread"]
+Seen = Literal["as_is", "recoded", "constant", "alone", "unlike", "unread"]
 """`as_is`: the released values are like the originals'. `recoded`: they are not, and it is known how. `constant`: all
 released values are equal or missing. `alone`: they are like the originals', but go with no other column any more, as
-values do that are drawn on their own, and those that a key changed within their range. `unread`: they are not like the
-originals', and it is not known how, as with hashes and tokens."""
+values do that are drawn on their own, and those that a key changed within their range. `unlike`: they are distributed
+otherwise, or go with other columns than before, as with a poor synthesizer, and with a key. `unread`: they are labels
+or words that the originals do not have, and it is not known which stands for which, as with hashes and tokens."""
 
 
 @dataclass(frozen=True)
