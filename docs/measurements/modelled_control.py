@@ -24,7 +24,8 @@ from scipy.spatial import cKDTree
 
 import cvpl
 from cvpl.attack.attack import attack
-from cvpl.evaluation.control import FALSE_RATE, Roc
+from cvpl.estimates import FALSE_RATE
+from cvpl.evaluation.control import Roc
 from cvpl.workflows.reading import read_plan
 
 sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))

@@ -21,8 +21,8 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.combined_attack import CombinedAttack
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.combined_evidence import assign_folds, cross_fitted
-from cvpl.evaluation.control import FALSE_RATE
 from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.randomness import stream
 from cvpl.search.best import BestCandidates

@@ -32,7 +32,8 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import Drawn
 from cvpl.attack.prepared_attack import rank_form
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.control import FALSE_RATE, attributable_rate, power_at
+from cvpl.estimates import FALSE_RATE
+from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.operators.alignment import RankForm
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair, Table

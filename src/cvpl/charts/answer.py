@@ -21,12 +21,12 @@ from cvpl.charts.style import (
     finish,
     percent_axis,
 )
+from cvpl.estimates import FALSE_RATE
 from cvpl.result import AuditResult
 from cvpl.result.comparison_group import comparison_group
 from cvpl.result.scale import scale_ends
 from cvpl.wording import in_words, percent, span
 
-_FALSE_RATE = 0.05
 _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240, columns=2)
 
 
@@ -141,7 +141,7 @@ def risk_curve(result: AuditResult) -> Chart | None:
         )
     line = alt.Chart(data(rows)).mark_line(strokeWidth=2)
     layers.append(line.encode(x=x, y=y, color=colours(known, legend=_STROKES), strokeDash=dash))
-    read_at = _FALSE_RATE if by_rate else result.threshold
+    read_at = FALSE_RATE if by_rate else result.threshold
     if read_at is not None:
         rule = alt.Chart(data([{"at": read_at}])).mark_rule(color=MUTED, strokeDash=[1, 2])
         layers.append(rule.encode(x=x))

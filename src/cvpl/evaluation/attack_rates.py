@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
-from cvpl.evaluation.control import FALSE_RATE, Basis, Roc, attributable_rate
+from cvpl.estimates import FALSE_RATE
+from cvpl.evaluation.control import Basis, Roc, attributable_rate
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import Truth, evaluate_truth, own_match_left_out
 from cvpl.search.best import BestCandidates

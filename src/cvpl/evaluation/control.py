@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
+
 Floats = NDArray[np.float64]
 Basis = Literal["control", "own_match_left_out"]
 
 FALSE_RATES = (0.01, 0.05, 0.10)
-FALSE_RATE = 0.05
-"""The false-positive rate at which power, and any score without its own threshold, is read."""
 _DECIMALS = 9
 """The decimals up to which two scores are compared: the last bits depend on the order in which a sum is taken."""
 
@@ -30,7 +30,7 @@ def comparable(scores: Floats) -> Floats:
 
 def attributable_rate(rate: float, control: float) -> float | None:
     """(LR - control) / (1 - control): the share linked beyond what look-alikes explain; None if control is 1."""
-    return None if control >= 1 else (rate - control) / (1 - control)
+    return None if control >= 1 else beyond_chance(rate, control)
 
 
 def power_at(originals: Floats, controls: Floats, false_rate: float) -> float:

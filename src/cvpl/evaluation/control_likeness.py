@@ -16,6 +16,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
 from cvpl.evaluation.classifier_test import classifier_test
 from cvpl.evaluation.related_rows import RelatedRows, related_rows
 from cvpl.evaluation.repeated_rows import RepeatedRows, repeated_rows
@@ -251,7 +252,7 @@ def _repeated(
     strangers = others if len(others) <= MOST_ROWS else rng.choice(others, MOST_ROWS, replace=False)
     base = float((_times(ordered, asked) > 1).mean())
     share = float((_times(ordered, strangers) > 0).mean())
-    beyond = 0.0 if base >= 1 else max(0.0, (share - base) / (1 - base))
+    beyond = 0.0 if base >= 1 else max(0.0, beyond_chance(share, base))
     tested = repeated_rows(keys, others, for_test)
     suspicious = enough and base < TOO_ALIKE and tested.copied
     shown, usual = grid.nearest(share), grid.nearest(base)

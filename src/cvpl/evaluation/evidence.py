@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.distributions import Shares, binned
 from cvpl.evaluation.measurement import Measurement
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.attack_rates import attack_rates, base_scores
 from cvpl.evaluation.calibration import has_wrong_candidates, no_wrong_candidates, smallest_threshold
-from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES, Basis, Roc, power_at
+from cvpl.evaluation.control import FALSE_RATES, Basis, Roc, power_at
 from cvpl.evaluation.distributions import exceedance
 from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE, beyond_chance
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE, FEW_RECORDS
@@ -90,7 +90,7 @@ def risk_by_control(name: str, measured: Measurement, false_rate: float, confide
     """Compute (power - α) / (1 - α) with its interval at `confidence`."""
     power = measured.power_at(false_rate)
     interval = attributable_from_power(measured.power_interval(false_rate, confidence), false_rate)
-    return Risk(name, "control", (power - false_rate) / (1 - false_rate), interval, power, false_rate)
+    return Risk(name, "control", beyond_chance(power, false_rate), interval, power, false_rate)
 
 
 def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFIDENCE) -> Risk | None:
@@ -100,8 +100,8 @@ def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFID
         return None
     guess = 1 / released
     interval = measured.top1_interval_at(confidence) or refused_interval("no match is known")
-    mapped = interval.mapped(lambda end: (end - guess) / (1 - guess))
-    return Risk(name, "true_matches", (hits - guess) / (1 - guess), mapped)
+    mapped = interval.mapped(lambda end: beyond_chance(end, guess))
+    return Risk(name, "true_matches", beyond_chance(hits, guess), mapped)
 
 
 def best_candidate(measured: Measurement) -> float | None:

@@ -21,6 +21,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
 from cvpl.operators.alignment import detect
 from cvpl.randomness import stream
 from cvpl.tables.allowed_labels import allowed_labels
@@ -143,7 +144,7 @@ def relation(own: ColumnData, released: ColumnData) -> float:
         return abs(float(np.corrcoef(first, second)[0, 1]))
     agree = float(own.equals(released).mean())
     chance = float(own.counts() @ released.counts()) / len(own.known()) ** 2
-    return 1.0 if chance >= 1 else max(0.0, (agree - chance) / (1 - chance))
+    return 1.0 if chance >= 1 else max(0.0, beyond_chance(agree, chance))
 
 
 @singledispatch

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from cvpl.config.written import AuditConfig, ColumnConfig
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE
 from cvpl.reports.inferred_releases import INFERENCE, INFERENCE_CSV, inference_cells, inference_values
 from cvpl.reports.markdown import code, text
 from cvpl.reports.sections.warnings import shared_items

@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cvpl.estimates import FALSE_RATE
 from cvpl.result.audit import AuditResult
 from cvpl.result.headline import headline_risk
 from cvpl.result.setting import Contribution
 
 EffectFigure = Literal["risk", "top1_hit_rate", "power"]
 DropField = Literal["power_drop", "top1_drop"]
-FALSE_RATE = 0.05
 MATTERS = 0.02
 """A column is worth coarsening only if the figure falls by at least this much without it."""
 NAMES: dict[EffectFigure, str] = {

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from cvpl.estimates import FALSE_RATE, beyond_chance
 from cvpl.result.verdict import BestCandidate, Risk, VerdictFigures, verdict_of
 
 EARLIER = "cvpl/audit/1"
 PRESENT = "cvpl/audit/2"
-_FALSE_RATE = 0.05
 UNLIKE = "the control is unlike the originals"
 _REFUSED = "refused: "
 _COVERAGE = re.compile(r"(\d(?:\.\d+)?)(?: measured at 95%, (\d(?:\.\d+)?) at 99\.9%)?")
@@ -87,16 +87,16 @@ def _figures(data: Mapping[str, Any]) -> VerdictFigures:
 
 def _risk(powers: Any, attacker: str, among: int = 1, confidence: float = 0.95) -> Risk | None:
     """The risk at a false-positive rate of 5%; None if the powers do not include that rate."""
-    power = next((point for point in powers or [] if point["false_rate"] == _FALSE_RATE), None)
+    power = next((point for point in powers or [] if point["false_rate"] == FALSE_RATE), None)
     if power is None:
         return None
-    low, high = (None if power.get(end) is None else _beyond(power[end]) for end in ("low", "high"))
+    low, high = (None if power.get(end) is None else beyond_chance(power[end], FALSE_RATE) for end in ("low", "high"))
     return Risk(
-        estimate=_beyond(power["power"]),
+        estimate=beyond_chance(power["power"], FALSE_RATE),
         low=low,
         high=high,
         power=power["power"],
-        false_rate=_FALSE_RATE,
+        false_rate=FALSE_RATE,
         basis="control",
         attacker=attacker,
         among=among,
@@ -111,7 +111,3 @@ def _risk(powers: Any, attacker: str, among: int = 1, confidence: float = 0.95) 
 def _with_risk(row: Mapping[str, Any], with_control: bool) -> Mapping[str, Any]:
     risk = _risk(row.get("power"), row["name"]) if with_control else None
     return {**row, "risk": None if risk is None else risk.model_dump()}
-
-
-def _beyond(power: float) -> float:
-    return (power - _FALSE_RATE) / (1 - _FALSE_RATE)

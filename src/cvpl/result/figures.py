@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import model_validator
 
+from cvpl.estimates import beyond_chance
 from cvpl.result.marks import (
     Count,
     Number,
@@ -119,12 +120,8 @@ class Power(Section):
     @property
     def beyond_chance(self) -> tuple[float, float | None, float | None]:
         """The risk (power - α) / (1 - α), where α is the false-positive rate, and the ends of its interval."""
-
-        def risk(value: float) -> float:
-            return (value - self.false_rate) / (1 - self.false_rate)
-
-        low, high = (None if end is None else risk(end) for end in (self.low, self.high))
-        return risk(self.power), low, high
+        low, high = (None if end is None else beyond_chance(end, self.false_rate) for end in (self.low, self.high))
+        return beyond_chance(self.power, self.false_rate), low, high
 
 
 def power_at(powers: Sequence[Power] | None, false_rate: float) -> Power | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from cvpl.estimates import FALSE_RATE, beyond_chance
 from cvpl.result.audit import AuditResult
-
-_FALSE_RATE = 0.05
-"""The false-positive rate of the canaries' power."""
 
 
 def scale_ends(result: AuditResult) -> tuple[float, float] | None:
@@ -15,7 +13,7 @@ def scale_ends(result: AuditResult) -> tuple[float, float] | None:
     release is measured at another false-positive rate.
     """
     risk, ends = result.risk, result.canaries
-    if risk is None or risk.false_rate != _FALSE_RATE or ends is None:
+    if risk is None or risk.false_rate != FALSE_RATE or ends is None:
         return None
     low, high = ends.independent.power, ends.identity.power
     if low is None or high is None:
@@ -24,4 +22,4 @@ def scale_ends(result: AuditResult) -> tuple[float, float] | None:
 
 
 def _risk(power: float) -> float:
-    return max(0.0, (power - _FALSE_RATE) / (1 - _FALSE_RATE))
+    return max(0.0, beyond_chance(power, FALSE_RATE))

@@ -22,8 +22,9 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.exposing_columns import exposing_columns
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.control import FALSE_RATE, Roc
+from cvpl.evaluation.control import Roc
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.record_exposure import Exposures, exposures, exposures_of_units
 from cvpl.files import check_outputs, write_whole

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.attack_rates import AttackRates, attack_rates
-from cvpl.evaluation.control import FALSE_RATE, FALSE_RATES
+from cvpl.evaluation.control import FALSE_RATES
 from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power

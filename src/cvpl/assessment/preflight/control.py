@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.shares import FEW_UNITS, SamplingDesign, ratio_bounds
 
@@ -84,7 +85,7 @@ def attributable(originals: Hits, controls: Hits | None) -> float | None:
     mine, base = originals.score, None if controls is None else controls.score
     if mine is None or base is None or base > NOTHING_LEFT:
         return None
-    return (mine - base) / (1 - base)
+    return beyond_chance(mine, base)
 
 
 def attributable_ends(originals: Hits, controls: Hits, confidence: float, *, alike: bool = False) -> Ends | None:

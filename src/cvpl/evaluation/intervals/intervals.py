@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
 from cvpl.evaluation.control import Roc
 from cvpl.evaluation.intervals.bounds import (
     Ends,
@@ -104,7 +105,7 @@ def power_intervals(
 
 def attributable_from_power(power: Interval, false_rate: float) -> Interval:
     """The interval of (power - α) / (1 - α) from the interval of the power."""
-    return power.mapped(lambda end: (end - false_rate) / (1 - false_rate))
+    return power.mapped(lambda end: beyond_chance(end, false_rate))
 
 
 def top1_interval(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
 from cvpl.evaluation.control import Basis, Roc, attributable_rate
 from cvpl.evaluation.groups.units import Kind
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Ends, Sample, attributable_parts, power_parts
@@ -95,7 +96,7 @@ def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEst
     """The attributable rate of a score without a scale: (power - α) / (1 - α)."""
     return replace(
         power,
-        estimate=(power.estimate - false_rate) / (1 - false_rate),
+        estimate=beyond_chance(power.estimate, false_rate),
         interval=lambda confidence: attributable_from_power(power.interval(confidence), false_rate),
     )
 

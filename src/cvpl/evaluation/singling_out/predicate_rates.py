@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, ratio_bounds, sampling_design
 from cvpl.evaluation.singling_out.predicate_columns import LabelGroups
@@ -92,7 +93,7 @@ def _tested(
         return PredicateRate(columns, len(predicates), rate, ends)
     base = among_as_many(predicates, others, people.rows)
     control = float(base.mean())
-    attributable = None if control >= 1 else (rate - control) / (1 - control)
+    attributable = None if control >= 1 else beyond_chance(rate, control)
     within = None
     if enough and attributable is not None:
         within = _attributable_ends(mine, Component(base), confidence)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cvpl.estimates import beyond_chance
 from cvpl.evaluation.control import Roc
 from cvpl.evaluation.intervals.bounds import Sample, power_parts
 from cvpl.evaluation.intervals.shares import CONFIDENCE
@@ -87,7 +88,7 @@ def power_over_rounds(
     by_round, deviations = powers_and_parts(scores, inside, unit, false_rate)
     error = two_way_error(by_round, deviations, unit, ~np.isnan(scores) & inside)
     power = TrialEstimate(float(by_round.mean()), *error.ends(float(by_round.mean()), confidence))
-    risk = TrialEstimate(*(_attributable(figure, false_rate) for figure in (power.estimate, power.low, power.high)))
+    risk = TrialEstimate(*(beyond_chance(figure, false_rate) for figure in (power.estimate, power.low, power.high)))
     return TrialPower(false_rate, power, risk, tuple(map(float, by_round)), error, confidence)
 
 
@@ -111,7 +112,3 @@ def powers_and_parts(scores: Floats, inside: Bools, unit: Ints, false_rate: floa
         parts = power_parts(mine, base, false_rate, CONFIDENCE, roc)
         deviations[is_in, number], deviations[is_out, number] = (part.deviation for part in parts)
     return by_round, deviations
-
-
-def _attributable(power: float, false_rate: float) -> float:
-    return (power - false_rate) / (1 - false_rate)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cvpl.estimates import FALSE_RATE, beyond_chance
 from cvpl.reports.sections.section import SCREENS, Column, Remark, Section, Table
 from cvpl.result import AuditResult, ColumnTechnique, Recipient, TailShare
 from cvpl.result.column_effects import column_effects
 from cvpl.wording import UNKNOWN, named, people_in_words, percent, points, printable, span
 
-_FALSE_RATE = 0.05
-"""The false-positive rate of a canary's power."""
 _NONE_SET = "none set"
 _EFFECT = "Kept: the share of people whose value is the same. Points: the change of {} when the column is left out."
 
@@ -49,8 +48,8 @@ def _initial_rows(result: AuditResult) -> Iterator[tuple[str, ...]]:
     identity = None if result.canaries is None else result.canaries.identity
     if risk is not None:
         initial = "not measured"
-        if identity is not None and identity.power is not None and risk.false_rate == _FALSE_RATE:
-            initial = percent((identity.power - _FALSE_RATE) / (1 - _FALSE_RATE), k=k)
+        if identity is not None and identity.power is not None and risk.false_rate == FALSE_RATE:
+            initial = percent(beyond_chance(identity.power, FALSE_RATE), k=k)
         residual = "not assessable" if dead else f"{percent(risk.estimate, k=k)}{_ends(risk.low, risk.high)}"
         yield "risk", initial, _threshold(result, "risk"), residual
     if best is not None:

@@ -21,7 +21,7 @@ from cvpl.assessment.progress import (
 from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE
 from cvpl.interruption import is_interruption
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.wording import unknown_names

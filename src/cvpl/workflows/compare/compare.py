@@ -21,7 +21,7 @@ from cvpl.assessment.work import Work
 from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE
 from cvpl.files import private_folder
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.workflows.compare.draws import MechanismRun, measure_mechanism

@@ -21,7 +21,7 @@ from cvpl.assessment.verdict import (
     risk_at,
 )
 from cvpl.config.written import PolicyConfig
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE, beyond_chance
 from cvpl.evaluation.intervals.intervals import attributable_from_power
 from cvpl.evaluation.intervals.paired import attributable_by_power
 from cvpl.evaluation.intervals.shares import CONFIDENCE
@@ -111,7 +111,7 @@ def _risk(power: OverDraws, reading: DrawsReading) -> out.Risk:
     assert reading.false_rate is not None  # noqa: S101
     rate = reading.false_rate
     interval = attributable_from_power(power.interval(reading.confidence), rate)
-    estimate = (power.estimate - rate) / (1 - rate)
+    estimate = beyond_chance(power.estimate, rate)
     found = Risk(reading.headline, "control", estimate, interval, power.estimate, rate)
     return risk_at(found, reading.among, reading.confidence)
 

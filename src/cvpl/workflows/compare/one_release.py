@@ -30,7 +30,7 @@ from cvpl.assessment.verdict import best_candidate_section, bounded, risk_sectio
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import PolicyConfig
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.intervals.paired import (

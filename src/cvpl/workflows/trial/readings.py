@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.evaluation.control import FALSE_RATE, Roc
+from cvpl.estimates import FALSE_RATE
+from cvpl.evaluation.control import Roc
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import LARGER_FALSE_RATES, can_be_read
 from cvpl.evaluation.trials.exposure import linked_at

@@ -15,7 +15,7 @@ from cvpl.config.loading import ConfigLike, load
 from cvpl.config.named_files import named_files
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import CvplError, LimitError, UsageError
-from cvpl.evaluation.control import FALSE_RATE
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.files import private_folder
 from cvpl.input_file import FileState
