@@ -392,9 +392,7 @@ def shown(result, width=100):
 def test_the_summary_tells_the_order_with_its_figures(compared, width):
     text = shown(compared, width)
     high = compared.releases[-1]
-    words = (
-        f"Lowest risk: 'high' ({high.risk.estimate:.1%}), but a check before the attack closes the gate and the best "
-    )
+    words = f"Lowest risk: 'high' ({high.risk.estimate:.1%}), but a check closes the gate and the best "
     words += f"candidate is right for {high.best_candidate.estimate:.1%}."
     assert " ".join(text.split()).startswith(words)
     assert text.index("\nhigh ") < text.index("\nlow ")
@@ -486,6 +484,19 @@ def test_a_risk_that_is_read_otherwise_than_the_others_has_no_place_and_says_why
     assert f"'odd': No place: {words}." in text
 
 
+def test_a_release_that_hides_something_from_the_attackers_has_no_place(compared):
+    """A low figure then means nothing, so it recommends nothing."""
+    one = compared.releases[0].model_copy(update={"preflight": []})
+    unseen = Finding(check="unread_columns", closes_gate=True, message="no attacker can read column 'x'")
+    blind = stood(one.model_copy(update={"preflight": [unseen]}), "blind", risk_at(0.0, 0.05))
+    found = ranked([blind, stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
+    assert [release.name for release in found.releases] == ["b", "a", "blind"]
+    assert found.releases[-1].unranked == "its risk is not known: no attacker can read column 'x'"
+    assert found.releases[-1].risk_places is None and "blind" not in found.frontier
+    whole = compared.model_copy(update={"releases": found.releases, "differences": found.differences})
+    assert recommendation(whole).startswith("Lowest risk: 'a' (20.0%)")
+
+
 def test_of_two_risks_at_different_rates_the_one_at_the_smaller_rate_is_ranked(compared):
     one = compared.releases[0]
     found = ranked([stood(one, "at 10%", risk_at(0.9, 0.10)), stood(one, "at 5%", risk_at(0.2, 0.05))])
@@ -541,7 +552,7 @@ def test_the_headline_names_those_who_are_tied_as_one_or_the_other(compared):
     assert found.startswith("'c' (87.9%) and 'b' (87.9%) and 'a' (87.9%) cannot be told apart")
     tied = compared.model_copy(update={"releases": [*equal, high.model_copy(update={"risk_places": None})]})
     assert "1 release cannot be ranked." in reservations(tied)
-    assert any(line.startswith("'c': a check before the attack closes the gate") for line in reservations(tied))
+    assert any(line.startswith("'c': a check closes the gate") for line in reservations(tied))
 
 
 def test_no_cell_stands_in_the_result_or_the_summary(people):

@@ -24,7 +24,7 @@ from worlds import make_pair
 
 NUMBERS = [f"x{at}" for at in range(6)]
 CONFIG = {
-    "columns": {name: {"role": "attribute", "type": "numeric"} for name in NUMBERS},
+    "columns": {name: {"role": "attribute", "type": "numeric", "recoded": False} for name in NUMBERS},
     "attackers": {"nearest": {"blocking": "none", "similarity": "euclidean", "threshold": "false_rate"}},
 }
 CATEGORIES = {

@@ -132,7 +132,7 @@ def audited(release, attackers=SEEING, seed=0, kinds=KINDS, size=200, **more):
     return _audit(original, made.iloc[rng.permutation(len(made))], control, attackers, kinds, **more)
 
 
-def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=True, **more):
+def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=None, **more):
     column = {"role": "quasi_identifier", "recoded": recoded}
     config = {
         "columns": {name: column | {"type": kind} for name, kind in kinds.items()},
@@ -209,14 +209,39 @@ def test_labels_that_the_originals_do_not_have_are_unread_whatever_is_declared()
     assert "unread_columns" in blind(audited(with_tokens, size=200, recoded=False))
 
 
-def test_one_column_that_goes_with_nothing_is_named_and_closes_no_gate():
-    """Others still go together, so that people would be found by them."""
-    result = audited(
-        lambda table, rng: with_noise(table, rng).assign(weight=rng.permutation(table["weight"])), size=400
+def test_one_column_that_a_key_may_have_changed_closes_the_gate():
+    """Others still go together, and the people may stand under the key's values all the same."""
+
+    def released(table, rng):
+        return with_noise(table, rng).assign(weight=rng.permutation(table["weight"]))
+
+    result = audited(released, size=400, fail_above=0.5)
+    assert blind(result) == {"columns_alone"}
+    assert "column 'weight' of the release no longer has any relation to other columns" in result.verdict.sentence
+    assert not result.policy.met
+    assert audited(released, size=400, fail_above=0.5, recoded=False).policy.met
+
+
+def test_columns_that_never_went_with_each_other_could_have_been_exchanged_by_a_key():
+    """Nothing would show it: neither the distributions nor what goes with what."""
+    rng = np.random.default_rng(9)
+    original, control, strangers = (
+        pd.DataFrame(rng.normal(size=(count, 4)).round(4), columns=list("abcd")) for count in (400, 440, 400)
     )
-    found = [finding for finding in result.preflight if finding.check == "columns_alone"]
-    assert [finding.closes_gate for finding in found] == [False]
-    assert "column 'weight' of the release goes with no other any more" in result.verdict.sentence
+    kinds = dict.fromkeys("abcd", "numeric")
+    unknown = _audit(original, strangers, control, kinds=kinds, fail_above=0.5)
+    assert blind(unknown) == {"columns_alone"}
+    assert "it would not show if a secret key had exchanged their values" in unknown.verdict.sentence
+    declared = _audit(original, strangers, control, kinds=kinds, fail_above=0.5, recoded=False)
+    assert not blind(declared) and declared.policy.met
+
+
+def test_a_column_that_is_declared_recoded_cannot_be_read():
+    """The owner says that a key changed the values, and they look as they did."""
+    result = audited(with_noise, size=400, fail_above=0.5, recoded=True)
+    assert blind(result) == {"unread_columns"}
+    assert "a key or a code changed their values, as declared" in result.verdict.sentence
+    assert not result.policy.met
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def config(**changes):
     """The demo's, where columns may be drawn on their own, as `mixed` does in the end."""
     content = yaml.safe_load(DEMO) | {"attacker": "paper"} | changes
     for column in content["columns"].values():
-        column["recoded"] = column["role"] not in ("quasi_identifier", "attribute")
+        if column["role"] in ("quasi_identifier", "attribute"):
+            column["recoded"] = False
     return {key: value for key, value in content.items() if value is not None}
 
 
@@ -256,7 +257,7 @@ def test_a_built_in_mechanism_that_draws_columns_on_their_own_needs_no_declarati
 
     unknown = cvpl.surface(original, drawn, [1], NUMBERS, control=control, target=0.4)
     assert unknown.target.weakest is None
-    assert any("go with no other any more" in doubt for doubt in unknown.settings[0].doubts)
+    assert any("no longer have any relation to other columns" in doubt for doubt in unknown.settings[0].doubts)
 
 
 def test_safe_cells_are_those_whose_upper_end_is_low_and_that_nothing_contradicts(people):
@@ -396,7 +397,8 @@ def test_a_setting_that_another_attacker_breaks_is_not_named():
     tables = [pd.DataFrame(rng.random((400, 4)), columns=list("abcd")).reset_index(names="who") for _ in range(2)]
     by = {"blocking": "none", "projection": "identity", "similarity": "euclidean", "threshold": "false_rate"}
     settings = {
-        "columns": {"who": {"role": "id"}} | {name: {"role": "attribute", "type": "numeric"} for name in "abcd"},
+        "columns": {"who": {"role": "id"}}
+        | {name: {"role": "attribute", "type": "numeric", "recoded": False} for name in "abcd"},
         "attackers": {"sees_ab": by | {"knows": ["a", "b"]}, "sees_cd": by | {"knows": ["c", "d"]}},
     }
 
@@ -442,14 +444,14 @@ DRAWN = NUMBERS | {"columns": {name: column | {"recoded": False} for name, colum
 
 
 def test_a_setting_that_nobody_can_read_is_not_within_the_target(numbers):
-    """Codes of the originals read as no risk at all; the setting is outside, and its row says why."""
+    """Codes of the originals read as no risk at all; no upper end is given, and the row says why."""
     original, control = numbers
     found = cvpl.surface(
         original, lambda how: original if how == "plain" else hashed(original), ["plain", "hashed"], NUMBERS,
         control=control, target=0.25,
     )  # fmt: skip
     row = found.setting("hashed")
-    assert row.risk.high <= 0.25
+    assert row.risk.high == 1
     assert row.safe is False and not any(cell.safe for cell in row.cells) and found.target.weakest is None
     assert any("no attacker can read" in doubt for doubt in row.doubts)
 
@@ -468,7 +470,7 @@ def test_a_setting_whose_columns_have_other_names_is_not_within_the_target(numbe
     found = cvpl.surface(original, mechanism, ["one", "two"], DRAWN, control=control, target=0.25)
     assert found.target.inside == [] and found.target.weakest is None
     for row in found.settings:
-        assert row.risk.high <= 0.25 and row.safe is False and not any(cell.safe for cell in row.cells)
+        assert row.risk.high == 1 and row.safe is False and not any(cell.safe for cell in row.cells)
         assert any("the release lacks columns 'c', 'd' and has columns 'gamma', 'delta'" in text for text in row.doubts)
     assert "but the release lacks columns" in answer(found)
 
@@ -486,7 +488,7 @@ def test_a_setting_with_free_text_that_nobody_has_read_is_not_within_the_target(
     settings = DRAWN | {"attacker": OPEN | {"similarity": "rarity"}}
     found = cvpl.surface(original, mechanism, ["told", "silent"], settings, control=control, target=0.25)
     told = found.setting("told")
-    assert told.risk.high <= 0.25 and told.safe is False
+    assert told.risk.high == 1 and told.safe is False
     assert any("no attacker has read the free text in column 'note'" in text for text in told.doubts)
     assert found.target.weakest.strength == "silent"
 

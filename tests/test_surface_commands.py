@@ -18,9 +18,9 @@ from cvpl.cli.main import run
 CONFIG = {
     "columns": {
         "who": {"role": "id"},
-        "city": {"role": "quasi_identifier", "type": "category"},
-        "age": {"role": "quasi_identifier", "type": "numeric"},
-        "pay": {"role": "attribute", "type": "numeric"},
+        "city": {"role": "quasi_identifier", "type": "category", "recoded": False},
+        "age": {"role": "quasi_identifier", "type": "numeric", "recoded": False},
+        "pay": {"role": "attribute", "type": "numeric", "recoded": False},
     },
     "attackers": {"main": {"preset": "paper", "blocking": "none"}},
     "canaries": False,

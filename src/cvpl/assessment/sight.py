@@ -15,7 +15,7 @@ change       originals are brought through the release's own column-wise change,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.operators.alignment import RankForm
+from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.pair import Inputs
@@ -105,7 +106,7 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     elif planted is not None and not planted.seen:
         message = "the attackers do not find people whose rows were changed as the release changes its columns"
         found.append(out.Finding(check=UNSEEN, closes_gate=True, message=message))
-    return [*found, *_alone(form, resolved), *_declared(form, resolved)]
+    return [*found, *_alone(form, resolved, ensemble, inputs.pair.original), *_declared(form, resolved)]
 
 
 def _linked(ensemble: EnsembleOutcome) -> bool:
@@ -114,11 +115,12 @@ def _linked(ensemble: EnsembleOutcome) -> bool:
 
 
 def unseen_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """All that an audit finds on what the attackers cannot see, for work that does not run its other checks.
+    """All that an audit finds on what the attackers cannot see, and what is declared, without its other checks.
 
     The tables must have been read with checks.
     """
-    return unseen([*_of_tables(resolved, inputs), *sight_findings(ensemble, resolved, inputs)])
+    found = [*_of_tables(resolved, inputs), *sight_findings(ensemble, resolved, inputs)]
+    return [*unseen(found), *(finding for finding in found if finding.check == DECLARED)]
 
 
 def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
@@ -126,7 +128,7 @@ def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
     found = _of_tables(resolved, inputs)
     if _compared_with_control(ensemble, inputs):
         form = _form(ensemble, resolved, inputs.pair)
-        found += [*_unread(form, resolved), *_alone(form, resolved)]
+        found += [*_unread(form, resolved), *_alone(form, resolved, ensemble, inputs.pair.original)]
     return unseen(found)
 
 
@@ -160,10 +162,7 @@ def _some(table: Table, most: int) -> Table:
 
 
 def _unread(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
-    declared = _as_declared(form, resolved)
-    unread = [
-        sight for sight in form.recoding.sights if sight.seen in ("unlike", "unread") and sight.column not in declared
-    ]
+    unread = _not_read(form, resolved)
     if not unread:
         return []
     reasons: dict[str, list[str]] = {}
@@ -177,22 +176,58 @@ def _unread(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
     return [out.Finding(check=UNREAD, closes_gate=True, message=message, count=len(unread), advice=advice)]
 
 
-def _alone(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
-    """The columns that go with no other any more, which closes the gate if none is left that does.
+def _not_read(form: RankForm, resolved: ResolvedConfig) -> list[ColumnSight]:
+    """The columns that are unlike the original's, unread, or recoded by declaration without its being known how."""
+    known, unlike = resolved.config.columns, _as_declared(form, resolved)
+    found = []
+    for sight in form.recoding.sights:
+        if sight.seen in ("unlike", "unread") and sight.column not in unlike:
+            found.append(sight)
+        elif sight.seen in ("as_is", "alone") and known[sight.column].recoded:
+            found.append(replace(sight, why="a key or a code changed its values, as declared"))
+    return found
 
-    The owner of the release knows whether they are drawn on their own, and can declare it (`recoded: false`).
+
+def _alone(form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, original: Table) -> list[out.Finding]:
+    """The columns that no longer have any relation to others; none of them may hide people behind a secret key.
+
+    If there is none, the columns that never had one, where the rest tells few people apart and hardly anybody is
+    linked. The owner of the release knows whether a key changed them, and can declare that none did (`recoded: false`).
     """
-    declared = _as_declared(form, resolved)
-    alone = [s.column for s in form.recoding.sights if s.seen == "alone" and s.column not in declared]
-    if not alone:
+    known = resolved.config.columns
+    read = {sight.column for sight in _not_read(form, resolved)}
+    open_ = [
+        sight
+        for sight in form.recoding.sights
+        if sight.column not in read and resolved.keyed and known[sight.column].recoded is not False
+    ]
+    alone = [sight.column for sight in open_ if sight.seen == "alone"]
+    if alone:
+        has, were, them = ("has", "it was", "it") if len(alone) == 1 else ("have", "they were", "them")
+        message = (
+            f"{_columns(alone)} of the release no longer {has} any relation to other columns: {were} drawn without "
+            f"regard to them, or a secret key changed {them}, which no attacker here can see"
+        )
+        return [out.Finding(check=ALONE, closes_gate=True, message=message, count=len(alone), advice=NOT_RECODED)]
+    silent = [sight.column for sight in open_ if sight.seen == "as_is" and not sight.telling]
+    telling = tuple(spec.name for spec in original.specs if spec.name not in {*silent, *read})
+    linked = 0.0 if ensemble.risk is None else ensemble.risk.low or 0.0
+    if not silent or max(linked, _told_apart(original, telling)) >= WELL_ABOVE_CHANCE:
         return []
-    they, were, them, their = ("it", "was", "it", "its") if len(alone) == 1 else ("they", "were", "them", "their")
     message = (
-        f"{_columns(alone)} of the release {'goes' if len(alone) == 1 else 'go'} with no other any more: {they} {were} "
-        f"drawn on {their} own, or a secret key changed {them}, which no attacker here can see"
+        f"{_columns(silent)} of the original {'has' if len(silent) == 1 else 'have'} hardly any relation to other "
+        "columns, so that it would not show if a secret key had exchanged their values, and hardly anybody is told "
+        "apart by the rest"
     )
-    closes = form.recoding.keeps_nothing
-    return [out.Finding(check=ALONE, closes_gate=closes, message=message, count=len(alone), advice=NOT_RECODED)]
+    return [out.Finding(check=ALONE, closes_gate=True, message=message, count=len(silent), advice=NOT_RECODED)]
+
+
+def _told_apart(table: Table, names: tuple[str, ...]) -> float:
+    """The share of records that are the only ones with their values in these columns."""
+    if not names:
+        return 0.0
+    counts = np.unique(row_keys(_some(table, RELEASED).only(names)), return_counts=True)[1]
+    return float((counts == 1).sum() / counts.sum())
 
 
 def _declared(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
@@ -213,7 +248,7 @@ def _as_declared(form: RankForm, resolved: ResolvedConfig) -> list[str]:
     return [
         sight.column
         for sight in form.recoding.sights
-        if sight.seen in ("unlike", "alone") and not (resolved.keyed and known[sight.column].recoded)
+        if sight.seen in ("unlike", "alone") and (not resolved.keyed or known[sight.column].recoded is False)
     ]
 
 

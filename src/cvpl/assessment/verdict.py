@@ -24,7 +24,7 @@ CONTROL_FAULTS = {
 """Findings that invalidate a control: neither a risk nor its absence then means anything."""
 UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
 ALONE, DECLARED = "columns_alone", "declared_columns"
-CAVEATS = (COARSE, ALONE, DECLARED)
+CAVEATS = (COARSE, DECLARED)
 BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN, ALONE)
 """Findings on what the attackers cannot see, the most telling first: a low risk then means nothing."""
 UNLIKE_OR_RELATED = "the control is unlike the originals, or rows belong together and no group is declared"
@@ -87,7 +87,7 @@ def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosu
         copies=copied_rows(findings, disclosure.k),
         control_fault=control_fault(findings),
         blind=blind(findings),
-        caveats=[finding.message for check in CAVEATS for finding in findings if finding.check == check],
+        caveats=caveats(findings),
         control_hides=control_hides(findings),
         lower_bound=not ensemble.chosen.measured.attack.exact,
     )
@@ -111,6 +111,11 @@ def control_fault(findings: Sequence[out.Finding]) -> str | None:
     if first == CONTROL_FAULTS["control_unlike"] and "related_rows" in checks:
         return UNLIKE_OR_RELATED
     return first
+
+
+def caveats(findings: Sequence[out.Finding]) -> list[str]:
+    """What the verdict says beside its figure: classes that are too coarse, and what was declared."""
+    return [finding.message for check in CAVEATS for finding in findings if finding.check == check]
 
 
 def control_hides(findings: Sequence[out.Finding]) -> str | None:

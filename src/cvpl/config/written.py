@@ -36,7 +36,7 @@ class ColumnConfig(Settings):
     encode: ColumnEncoding | None = None
     features: tuple[Feature, ...] = ()
     vectorize: bool = True
-    recoded: bool = True
+    recoded: bool | None = None
 
     @property
     def observable(self) -> bool:

@@ -106,7 +106,7 @@ def costs(release: ComparedRelease) -> list[str]:
     """What speaks against a release although its figure is low, the most important first."""
     found = []
     if any(finding.closes_gate for finding in release.preflight):
-        found.append("a check before the attack closes the gate")
+        found.append("a check closes the gate")
     risk, best, verdict = release.risk, release.best_candidate, release.verdict
     if risk is not None and risk.basis == "control":
         if verdict is not None and verdict.kind == "linkable" and (risk.low or 0.0) <= 0:

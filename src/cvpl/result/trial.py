@@ -267,7 +267,7 @@ class TrialResult(Document):
     @property
     def blind(self) -> str | None:
         """What the attackers cannot see; None if they see."""
-        return self.preflight[0].message if self.preflight else None
+        return next((finding.message for finding in self.preflight if finding.closes_gate), None)
 
     def power_at(self, false_rate: float) -> TrialPower | None:
         """The headline attacker's power at a false-positive rate; None if it was not measured there."""

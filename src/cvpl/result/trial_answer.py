@@ -24,11 +24,16 @@ def _risk(result: TrialResult) -> str:
     if risk.low > 0:
         people = count_in(risk.estimate, risk.low, None if blind is not None else risk.high)
         if blind is None:
-            return f"{people} can be linked because of {HALF}."
+            return f"{people} can be linked because of {HALF}{_declared(result)}."
         return f"At least {people} can be linked because of {HALF}, and perhaps more: {printable(blind)}."
     if blind is not None:
         return f"The risk of {HALF} cannot be told: {printable(blind)}."
-    return f"The risk of {HALF} cannot be told from 0 (at most {share_in(max(0.0, risk.high))})."
+    return f"The risk of {HALF} cannot be told from 0 (at most {share_in(max(0.0, risk.high))}){_declared(result)}."
+
+
+def _declared(result: TrialResult) -> str:
+    """What was declared, and cannot be checked by a figure."""
+    return "".join(f"; {printable(finding.message)}" for finding in result.preflight if not finding.closes_gate)
 
 
 def budget_sentence(budget: TrialBudget) -> str:

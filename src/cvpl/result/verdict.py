@@ -111,7 +111,7 @@ class VerdictFigures(Section):
     risk at another false-positive rate, or of another attacker, whose corrected interval is above 0. `copies` states
     which rows of originals are in the release beyond chance. `control_fault` states why the control proves nothing,
     and `control_hides` why it makes the risk look too low: the first rules out alarm and comfort, the second comfort.
-    `blind` states what the attackers cannot see, and `caveats` what a verdict that comforts must say beside it.
+    `blind` states what the attackers cannot see, and `caveats` what the verdict says beside its figure.
     `checked` is false if the checks before the attack were not run.
     """
 
@@ -180,6 +180,7 @@ def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
         sentence += f"{where}; the strongest attacker at {main.false_rate:.0%} cannot tell the risk from 0"
         sentence += "" if main.high is None or blind is not None else f" (at most {share_in(main.high)})"
     sentence += "" if blind is None else f", and perhaps more: {blind}"
+    sentence += "".join(f"; {said}" for said in figures.caveats)
     sentence += _copies(figures) + _right_person(figures)
     return Verdict(kind="linkable", sentence=f"{sentence}.", basis="control")
 

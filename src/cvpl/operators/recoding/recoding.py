@@ -131,12 +131,6 @@ class Recoding:
         return _Fit(people, released, rng).recoding()
 
     @property
-    def keeps_nothing(self) -> bool:
-        """Whether at least two numbers or times went with other columns in the original, and none does any more."""
-        related = [sight for sight in self.sights if sight.column in self.ordered and sight.related]
-        return len(related) > 1 and all(sight.seen == "alone" for sight in related)
-
-    @property
     def is_plain(self) -> bool:
         """Whether every column is as it was: the same scale and direction, the same labels."""
         turned = any(not part.as_is or part.direction < 0 for part in self.ordered.values())
@@ -436,7 +430,7 @@ class _Fit:
         if name in self.texts:
             texts = [_used(table.columns[name]) for table in (self.people, self.released)]
             if shared_words(*texts) >= SHARED_WORDS:
-                return ColumnSight(name, "as_is")
+                return ColumnSight(name, "as_is", telling=True)
             return ColumnSight(name, "unread", "its words are not those of the originals")
         if name in self.codes:
             return self._label_sight(name)
@@ -446,7 +440,7 @@ class _Fit:
         place = self.ordered.index(name)
         found = self._association(place)
         known = found.strength >= max(ASSOCIATED, _SEEN / np.sqrt(len(self.scores[0])))
-        as_is = ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded", related=known and found.could_be_seen)
+        as_is = ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded", telling=known and found.could_be_seen)
         if self._on_scale(name) and self.released.columns[name].generalized():
             return replace(as_is, seen="as_is")  # ranges of many widths go with other columns in their own way
         if self._on_scale(name):
@@ -501,13 +495,13 @@ class _Fit:
             return ColumnSight(name, "constant")
         if name in self.renamed:
             if self.clear[name] >= CLEAR:
-                return ColumnSight(name, "recoded")
+                return ColumnSight(name, "recoded", telling=True)
             if self.shared[name] < KNOWN_LABELS:
                 return ColumnSight(name, "unread", "its labels are not those of the originals")
         if self.shared[name] < KNOWN_LABELS:
             return ColumnSight(name, "unread", "its labels are not those of the originals")
         if np.isin(released, self.groups[name]).any():
-            return ColumnSight(name, "as_is")
+            return ColumnSight(name, "as_is", telling=True)
         return self._known_label_sight(name)
 
     def _known_label_sight(self, name: str) -> ColumnSight:
@@ -516,7 +510,7 @@ class _Fit:
         Labels that are drawn anew keep their distribution and go with nothing; those that mean something else now have
         another distribution, or go with something else.
         """
-        as_is = ColumnSight(name, "as_is")
+        as_is, told = ColumnSight(name, "as_is"), ColumnSight(name, "as_is", telling=True)
         unlike = ColumnSight(name, "unlike", "its labels no longer go with the values of other columns")
         own, there = self._profiles(name)
         place = {label: at for at, label in enumerate(there.labels.tolist())}
@@ -536,11 +530,14 @@ class _Fit:
         found = _Association(own.deviations()[at].ravel(), there.deviations()[beside].ravel(), by_chance_alone, records)
         if found.strength < max(ASSOCIATED, _SEEN / np.sqrt(len(self.codes[name][0]))):
             in_order = float(np.abs(np.sort(mine) - np.sort(theirs)).sum() / 2)
-            return unlike if differ and in_order <= min(2 * by_chance, apart / EXCHANGED) else as_is
+            uneven = float(np.abs(mine - np.roll(mine, 1)).sum() / 2) > SURELY_ALIKE + by_chance
+            if differ:
+                return unlike if in_order <= min(2 * by_chance, apart / EXCHANGED) else as_is
+            return told if uneven else as_is
         lost = differ and (found.cosine < ALIGNED / 2 or found.share < KEPT / 2)
         if lost or found.elsewhere():
             return unlike
-        return as_is
+        return told
 
 
 def _independent(features: Floats) -> float:

@@ -51,7 +51,8 @@ class MechanismRun:
     ) -> AttackedRelease:
         """Attack a draw. The likeness of the control is that of the first draw, since no draw changes it."""
         progress(Phase.READING, None)
-        resolved = release.resolved(self.resolved)
+        made = self.mechanism.mechanism
+        resolved = replace(release.resolved(self.resolved), keyed=made.kind != "built_in")
         if number:
             resolved = replace(resolved, config=resolved.config.model_copy(update={"canaries": False}))
         inputs = self._read(number, release)

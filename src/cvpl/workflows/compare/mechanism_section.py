@@ -14,6 +14,7 @@ from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.assessment.verdict import (
     blind,
     bounded,
+    caveats,
     control_fault,
     control_hides,
     copied_rows,
@@ -66,6 +67,7 @@ def over_draws(
         copies=copied_rows(preflight, disclosure.k),
         control_fault=control_fault(preflight),
         blind=blind(preflight),
+        caveats=caveats(preflight),
         control_hides=control_hides(preflight),
         lower_bound=not exact,
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.assessment.sections.intervals import interval_fields
+from cvpl.assessment.verdict import blind
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.result.published import Disclosure
@@ -112,9 +113,9 @@ def _risk(figures: ReleaseFigures) -> float:
 
 
 def _read(figures: ReleaseFigures) -> tuple[str, float | None] | None:
-    """The basis of the risk and its false-positive rate; None if there is no risk."""
+    """The basis of the risk and its false-positive rate; None if there is no risk, or if attackers are blind to it."""
     risk = figures.section.risk
-    return None if risk is None else (risk.basis, risk.false_rate)
+    return None if risk is None or blind(figures.section.preflight) is not None else (risk.basis, risk.false_rate)
 
 
 def _reading(found: Sequence[ReleaseFigures]) -> tuple[str, float | None] | None:
@@ -129,7 +130,9 @@ def _unranked(figures: ReleaseFigures, reading: tuple[str, float | None] | None)
     """Why a release has no rank; None if it has one."""
     own = _read(figures)
     if own is None:
-        reasons = figures.section.reasons
+        unseen, reasons = blind(figures.section.preflight), figures.section.reasons
+        if unseen is not None and not reasons:
+            return f"its risk is not known: {unseen}"
         return f"not assessable: {reasons[0]}" if reasons else "its risk is unknown"
     if own == reading:
         return None

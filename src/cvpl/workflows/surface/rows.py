@@ -57,10 +57,20 @@ class AttackReading:
         name, measured, rate = self.ensemble.headline, self.measured, self.ensemble.reading.false_rate
         if rate is not None and measured.has_control:
             by_control = risk_by_control(name, measured, rate, self.confidence)
-            return self.disclosure.published(risk_at(by_control, self.among, self.confidence))
+            return self._bounded(self.disclosure.published(risk_at(by_control, self.among, self.confidence)))
         found = risk_by_matches(name, measured, self.confidence)
         risk = None if found is None else risk_at(found, self.among, self.confidence)
         return self.disclosure.published_or_none(risk)
+
+    def _bounded(self, risk: out.Risk) -> out.Risk:
+        """Nothing bounds what attackers cannot see."""
+        return risk.model_copy(update={"high": 1.0}) if self.unseen and risk.high is not None else risk
+
+    @property
+    def comforts(self) -> bool:
+        """Whether the risk is within the target or, without one, cannot be told from 0: then attackers must see."""
+        risk = self.risk
+        return bool(self.within) if self.target is not None else risk is None or risk.low is None or risk.low <= 0
 
     @cached_property
     def objections(self) -> tuple[str, ...]:

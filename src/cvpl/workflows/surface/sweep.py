@@ -110,7 +110,7 @@ class Sweep:
         if inputs.evaluation.matches is not None:
             self._scenario = inputs.evaluation.matches.scenario
         self._notices = _notices(ensemble, inputs, self.resolved)
-        if self.target is not None and one_release:
+        if one_release:
             self.unseen = tuple(closing_reasons(unseen_findings(ensemble, self.resolved, inputs)))
         elif self.target is not None:
             self.verdicts[strength] = EnsembleReading.of(ensemble, self.target, self.resolved, inputs)
@@ -151,7 +151,7 @@ class Sweep:
         disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
         self._k = min(self._k, disclosure.k)
         read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, self.unseen or ())
-        if self.unseen is None and read.within:
+        if self.unseen is None and read.comforts:
             # Only a low risk needs attackers that see.
             unread = unread_findings(ensemble, self.resolved, inputs)
             read = replace(read, unseen=tuple(closing_reasons(unread)))

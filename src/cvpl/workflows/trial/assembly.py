@@ -12,7 +12,7 @@ from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.provenance import provenance
 from cvpl.assessment.sections import diagnostics
-from cvpl.assessment.verdict import findings_of_draws, unseen
+from cvpl.assessment.verdict import blind, findings_of_draws
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control import FALSE_RATES
 from cvpl.evaluation.trials.exposure import RATE_BINS, exposure
@@ -63,7 +63,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
     headline = strongest.headline
     powers = [] if headline is None else _powers(rounds, headline, strongest.confidence)
     budget = None if ran.budget is None else budget_section(ran.budget, trial, rounds, powers, disclosure)
-    findings = unseen(findings_of_draws(item.unseen for item in rounds.found))
+    findings = sorted(findings_of_draws(item.unseen for item in rounds.found), key=lambda one: not one.closes_gate)
     found = out.TrialResult(
         inputs={"original": ran.described},
         mechanism=out.TrialMechanism(
@@ -73,7 +73,7 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
         unit="group" if trial.people.grouped else "row",
         membership=ran.membership,
         attacker=headline,
-        risk=None if headline is None else _risk(headline, strongest.powers[headline], bounded=not findings),
+        risk=None if headline is None else _risk(headline, strongest.powers[headline], bounded=blind(findings) is None),
         picked=_picked(strongest),
         power=[_power(item) for item in powers],
         rounds=_rounds(ran, headline),

@@ -45,8 +45,10 @@ def _risk(result: AuditResult) -> Card:
     if result.verdict.kind == "not_assessable":
         return Card(name, NOT_ASSESSABLE, "", meaning, "")
     if risk is None:
-        reason = "There is no control." if result.control is None else "The control gives no valid base rate."
-        return Card(name, NOT_MEASURED, "", meaning, f"{reason} Look-alikes cannot be told from links.")
+        reason = "There is no control, so look-alikes cannot be told from links."
+        if result.control is not None:
+            reason = "The verdict says why."
+        return Card(name, NOT_MEASURED, "", meaning, reason)
     least = "at least " if result.lower_bound else ""
     limits = [policy.max for policy in result.policies if policy.figure == "risk" and policy.max is not None]
     ends = scale_ends(result)
