@@ -13,11 +13,13 @@ from rich.console import Console
 import cvpl
 from benchmark_folders import HEAD, write
 from cvpl.assessment.progress import Phase
+from cvpl.assessment.sections.inference import UNSEEN
 from cvpl.assessment.work import Work
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
 from cvpl.reports.notebook import notebook_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
+from cvpl.result.sight import blind
 from cvpl.workflows.reading import read_plan
 from examples import examples_apart
 from test_inference_audit import COLUMNS, EXACT, SETTINGS, people
@@ -40,6 +42,11 @@ def compared(tables, more=None, releases=("kept", "shuffled"), **arguments):
     chosen = {name: made[name] for name in releases}
     arguments.setdefault("control", control)
     return cvpl.compare(original, chosen, SETTINGS | (more or {}), **arguments)
+
+
+def doubt(audit):
+    """What is said beside the rate of a release that hides something from the attackers."""
+    return None if blind(audit.preflight) is None else UNSEEN
 
 
 def release(result, name):
@@ -66,7 +73,7 @@ def test_each_release_has_the_rate_of_its_audit(tables, more):
         alone = cvpl.audit(tables[0], tables[2][name], SETTINGS | more, control=tables[1])
         assert release(found, name).inference.rate == alone.inference.rate is not None
         assert release(found, name).inference.secrets == ["sick"]
-        assert release(found, name).inference.reason is None
+        assert release(found, name).inference.reason == doubt(alone)
     assert release(found, "kept").inference.rate.low > release(found, "shuffled").inference.rate.estimate
 
 
@@ -228,6 +235,6 @@ def test_page_markdown_csv_and_frame_show_it(benchmarked):
     lines = {line["release"]: line for line in csv.DictReader(io.StringIO(leaderboard_csv(benchmarked)))}
     assert float(lines["kept"]["inference_rate"]) == rate.estimate
     assert float(lines["kept"]["inference_high"]) == rate.high
-    assert (lines["kept"]["inference_secret"], lines["kept"]["inference_note"]) == ("sick", "")
+    assert (lines["kept"]["inference_secret"], lines["kept"]["inference_note"]) == ("sick", UNSEEN)
     assert lines["gone"]["inference_rate"] == "" and lines["gone"]["inference_note"]
     assert benchmarked.to_frame().set_index("release").inference_rate["kept"] == rate.estimate

@@ -513,3 +513,12 @@ def test_zeros_that_a_synthesizer_spreads_a_little_keep_their_scale():
         return table.assign(gain=table["gain"] + np.rint(15 * rng.normal(size=len(table))))
 
     assert _sights_of_ages(spread)["gain"] == "as_is"
+
+
+def test_every_section_of_a_release_that_nobody_can_read_says_that_its_figures_may_be_too_low():
+    """A reader who jumps to who is in the release, or to what is inferred, must not be comforted there."""
+    found = audited(hashed, size=200)
+    text = found.to_markdown()
+    said = "The attackers cannot see part of this release: these figures may be too low."
+    assert text.count(said) >= 3 and said in text[text.index("### Membership") :][:200]
+    assert said not in audited(with_noise, size=200).to_markdown()

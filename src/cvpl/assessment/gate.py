@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.verdict import ALIKE, BLIND, UNSEEN, blind, missing
+from cvpl.assessment.verdict import missing
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.contradictions import (
     TOP1_ABOVE_ATTRIBUTABLE,
@@ -24,6 +24,7 @@ from cvpl.evaluation.policy import AT_LEAST, FALSE_RATE_OF, Figure, PolicyDecisi
 from cvpl.evaluation.risk import best_candidate
 from cvpl.result.deciding_reason import NOT_ASSESSABLE
 from cvpl.result.published import Disclosure
+from cvpl.result.sight import ALIKE, BLIND, UNSEEN, blind
 
 Ends = tuple[float | None, float | None]
 """A figure's estimate and upper interval end."""

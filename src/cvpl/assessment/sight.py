@@ -26,7 +26,6 @@ from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.preflight.renamed import renamed_findings
 from cvpl.assessment.preflight.unmatched import unmatched_findings
-from cvpl.assessment.verdict import ALIKE, ALONE, COARSE, DECLARED, UNREAD, UNSEEN, unseen
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import Drawn
@@ -37,6 +36,7 @@ from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.operators.alignment import RankForm
 from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.randomness import stream
+from cvpl.result.sight import ALIKE, ALONE, COARSE, DECLARED, UNREAD, UNSEEN, unseen
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.pair import Inputs
 from cvpl.tables.row_keys import row_keys

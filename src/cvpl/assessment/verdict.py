@@ -11,6 +11,7 @@ from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
 from cvpl.result.published import Disclosure
+from cvpl.result.sight import blind, caveats
 from cvpl.result.verdict import TOO_FEW
 from cvpl.wording import people_in_words
 
@@ -22,11 +23,6 @@ CONTROL_FAULTS = {
     "control_duplicates": "the control contains rows several times",
 }
 """Findings that invalidate a control: neither a risk nor its absence then means anything."""
-UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
-ALONE, DECLARED = "columns_alone", "declared_columns"
-CAVEATS = (COARSE, DECLARED)
-BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN, ALONE)
-"""Findings on what the attackers cannot see, the most telling first: a low risk then means nothing."""
 UNLIKE_OR_RELATED = "the control is unlike the originals, or rows belong together and no group is declared"
 CONTROL_HIDES = {
     "control_in_release": "people of the control are in the release",
@@ -113,11 +109,6 @@ def control_fault(findings: Sequence[out.Finding]) -> str | None:
     return first
 
 
-def caveats(findings: Sequence[out.Finding]) -> list[str]:
-    """What the verdict says beside its figure: classes that are too coarse, and what was declared."""
-    return [finding.message for check in CAVEATS for finding in findings if finding.check == check]
-
-
 def control_hides(findings: Sequence[out.Finding]) -> str | None:
     """Why the risk looks too low by this control, by the first finding that says so; None if it does not."""
     return _first(CONTROL_HIDES, findings)
@@ -126,17 +117,6 @@ def control_hides(findings: Sequence[out.Finding]) -> str | None:
 def _first(words: Mapping[str, str], findings: Sequence[out.Finding]) -> str | None:
     found = {finding.check for finding in findings if finding.closes_gate}
     return next((text for check, text in words.items() if check in found), None)
-
-
-def blind(findings: Iterable[out.Finding]) -> str | None:
-    """What the attackers cannot see, by the first finding that says so; None if they see."""
-    return next((finding.message for finding in unseen(findings)), None)
-
-
-def unseen(findings: Iterable[out.Finding]) -> list[out.Finding]:
-    """The findings on what the attackers cannot see, the most telling first."""
-    found = [finding for finding in findings if finding.closes_gate and finding.check in BLIND]
-    return sorted(found, key=lambda finding: BLIND.index(finding.check))
 
 
 def findings_of_draws(draws: Iterable[Sequence[out.Finding]]) -> list[out.Finding]:

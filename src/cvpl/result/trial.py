@@ -24,6 +24,7 @@ from cvpl.result.marks import (
 )
 from cvpl.result.section import Section
 from cvpl.result.setting import Input
+from cvpl.result.sight import blind
 from cvpl.result.trust import Warning_
 from cvpl.result.verdict import Finding
 
@@ -267,7 +268,7 @@ class TrialResult(Document):
     @property
     def blind(self) -> str | None:
         """What the attackers cannot see; None if they see."""
-        return next((finding.message for finding in self.preflight if finding.closes_gate), None)
+        return blind(self.preflight)
 
     def power_at(self, false_rate: float) -> TrialPower | None:
         """The headline attacker's power at a false-positive rate; None if it was not measured there."""

@@ -11,6 +11,7 @@ from cvpl.evaluation.inference.figures import BaselineRow, Inference, InferenceR
 from cvpl.evaluation.inference.scores import NOTHING_LEFT
 from cvpl.evaluation.inference.secret import DAY
 from cvpl.result.inference import AttackerName, BaselineName
+from cvpl.result.sight import blind
 from cvpl.wording import percent
 
 NO_CONTROL = "there is no control"
@@ -19,6 +20,7 @@ NO_COLUMN = "no column has the role sensitive"
 NOT_THERE = "no sensitive column is in both tables with a value, or the attacker knows no column"
 OF_DRAWS = "not measured over draws, only for one release"
 NOT_ASSESSABLE = "the release is not assessable, so the inference rate may be too low"
+UNSEEN = "the attackers cannot see part of the release, so the inference rate may be too low"
 NOTHING = f"people who are not in the release are guessed right for more than {percent(NOTHING_LEFT)}"
 
 
@@ -49,12 +51,18 @@ def inference(found: Inference | None) -> out.Inference | None:
 
 
 def release_inference(
-    resolved: ResolvedConfig, found: out.Inference | None, *, assessable: bool, draws: bool = False
+    resolved: ResolvedConfig,
+    found: out.Inference | None,
+    findings: Sequence[out.Finding],
+    *,
+    assessable: bool,
+    draws: bool = False,
 ) -> out.ReleaseInference:
     """The inference rate of one of several releases, and the reason if it is missing or may be too low.
 
-    `found` is the section of an audit of the release. `assessable` says whether some linkage attacker counts: the one
-    that finds candidates is taken from them. With `draws` the release stands for a mechanism.
+    `found` is the section of an audit of the release, and `findings` are those of its checks. `assessable` says whether
+    some linkage attacker counts: the one that finds candidates is taken from them. With `draws` the release stands for
+    a mechanism.
     """
     if found is None:
         return out.ReleaseInference(rate=None, reason=_why_not(resolved, draws=draws))
@@ -62,7 +70,8 @@ def release_inference(
     if found.asked_controls is None:
         refused = [NO_CONTROL]
     secrets = [one.column for one in found.secrets]
-    reasons = [*refused, *([] if assessable or found.rate is None else [NOT_ASSESSABLE])]
+    doubt = NOT_ASSESSABLE if not assessable else None if blind(findings) is None else UNSEEN
+    reasons = [*refused, *([] if doubt is None or found.rate is None else [doubt])]
     return out.ReleaseInference(rate=found.rate, secrets=secrets, reason="; ".join(reasons) or None)
 
 

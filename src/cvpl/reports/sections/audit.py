@@ -61,10 +61,13 @@ from cvpl.reports.sections.top import (
 from cvpl.reports.sections.trust import blocks_section, sensitivity_section, trust_section
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import AuditResult
+from cvpl.result.sight import blind
 from cvpl.wording import printable
 
 _OF_ATTACKERS = ("people", "columns", "singling_out", "inference", "figures", "roc", "false_rates", "attackers")
-"""Sections with figures of attackers that do not say themselves when these do not count."""
+"""Sections with figures of attackers that do not say themselves when these do not count, ..."""
+_ON_THEIR_OWN = ("membership", "compliance")
+"""... and those that do."""
 NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
 
 
@@ -126,12 +129,16 @@ def audit_sections(result: AuditResult) -> list[Section]:
 
 
 def _doubted(section: Section, result: AuditResult) -> Section:
-    """The section of an audit that is not assessable says that its figures do not count, for readers who jump to it."""
-    shown = section.sentences or section.tables or section.figures
-    if result.verdict.kind != "not_assessable" or section.anchor not in _OF_ATTACKERS or not shown:
+    """The section says that its figures do not count, or may be too low, for readers who jump to it."""
+    doubt = None
+    if result.verdict.kind == "not_assessable":
+        if section.anchor in _OF_ATTACKERS:
+            doubt = "The release is not assessable: these figures do not measure its risk."
+    elif blind(result.preflight) is not None and section.anchor in (*_OF_ATTACKERS, *_ON_THEIR_OWN):
+        doubt = "The attackers cannot see part of this release: these figures may be too low."
+    if doubt is None or not (section.sentences or section.tables or section.figures):
         return section
-    first = Remark("The release is not assessable: these figures do not measure its risk.", "notice")
-    return replace(section, sentences=(first, *section.sentences))
+    return replace(section, sentences=(Remark(doubt, "notice"), *section.sentences))
 
 
 def steps_section(steps: list[str], outputs: frozenset[Output] = WRITTEN) -> Section:

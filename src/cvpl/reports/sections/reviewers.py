@@ -8,6 +8,7 @@ from cvpl.reports.sections.inference import inference_words
 from cvpl.reports.sections.singling_out import singled_out_words
 from cvpl.result import AuditResult
 from cvpl.result.people import where
+from cvpl.result.sight import blind
 from cvpl.wording import percent, printable, span
 
 NINE_PERCENT = 0.09
@@ -49,7 +50,8 @@ class Requirement(NamedTuple):
 def requirements(result: AuditResult) -> list[Requirement]:
     """The requirements of the common guidelines, with the figures of this audit.
 
-    Where a release is not assessable no figure counts, and none is told.
+    Where a release is not assessable no figure counts, and none is told. Where attackers are blind they may be too
+    low, which is said beside each.
     """
     found = [
         _singling_out(result),
@@ -61,7 +63,10 @@ def requirements(result: AuditResult) -> list[Requirement]:
         _nine_percent(result),
     ]
     if result.verdict.kind != "not_assessable":
-        return found
+        if blind(result.preflight) is None:
+            return found
+        low = "; may be too low, since the attackers cannot see part of the release"
+        return [item if item.figure == "none" else item._replace(value=f"{item.value}{low}") for item in found]
     return [item if item.figure == "none" else item._replace(value=_NOT_ASSESSABLE) for item in found]
 
 

@@ -89,8 +89,9 @@ def _alarm(result: TrialResult) -> Section:
 
 def _unseen(result: TrialResult) -> Section:
     """What the attackers cannot see in the releases, and what to do."""
-    lines = [line for _, line in finding_lines(result.preflight, result.suppress_below)]
-    return Section("unseen", sentences=tuple(Remark(line, "alarm") for line in lines), outputs=EVERYWHERE)
+    lines = finding_lines(result.preflight, result.suppress_below)
+    remarks = tuple(Remark(line, "alarm" if closes else "plain") for closes, line in lines)
+    return Section("unseen", sentences=remarks, outputs=EVERYWHERE)
 
 
 def _policies(result: TrialResult) -> Section:

@@ -154,7 +154,7 @@ def _row(group: str, ran: AttemptedRelease, figures: Sequence[str], columns: Seq
         criteria=None if result is None else _criteria(result),
         inference=None
         if result is None
-        else release_inference(entry.resolved, result.inference, assessable=text is not None),
+        else release_inference(entry.resolved, result.inference, result.preflight, assessable=text is not None),
     )
 
 

@@ -12,9 +12,7 @@ from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.assessment.verdict import (
-    blind,
     bounded,
-    caveats,
     control_fault,
     control_hides,
     copied_rows,
@@ -29,6 +27,7 @@ from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
 from cvpl.evaluation.trials.over_draws import OverDraws
 from cvpl.result.published import Disclosure
+from cvpl.result.sight import blind, caveats
 from cvpl.result.verdict import TOO_FEW
 from cvpl.wording import counted, share_in
 from cvpl.workflows.compare.draw_readings import DrawFindings, DrawsReading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -171,11 +172,11 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
         }
     )
     attributable = _attributable(measured, asked)
-    section = section.model_copy(update=_questions(attacked, assessable=assessable))
+    section = section.model_copy(update=_questions(attacked, findings, assessable=assessable))
     return ReleaseFigures(section, risk, attributable, asked, ensemble.among, attacked.groups, disclosure)
 
 
-def _questions(attacked: AttackedRelease, *, assessable: bool) -> dict[str, object]:
+def _questions(attacked: AttackedRelease, findings: Sequence[out.Finding], *, assessable: bool) -> dict[str, object]:
     """The formal criteria of a release, who is singled out in it, and what is inferred."""
     singled = singling_out(attacked.singled_out, attacked.inputs)
     return {
@@ -183,7 +184,7 @@ def _questions(attacked: AttackedRelease, *, assessable: bool) -> dict[str, obje
         "singled_out": None if singled is None else singled.rate,
         "one_over_k": "not_known" if have_one_match(attacked.inputs.evaluation.matches) else "not_comparable",
         "inference": release_inference(
-            attacked.resolved, attacked.inferred, assessable=assessable, draws=attacked.draws
+            attacked.resolved, attacked.inferred, findings, assessable=assessable, draws=attacked.draws
         ),
     }
 

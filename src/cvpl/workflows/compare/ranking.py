@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.assessment.sections.intervals import interval_fields
-from cvpl.assessment.verdict import blind
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.result.published import Disclosure
+from cvpl.result.sight import blind
 from cvpl.utility.compared import mean_of, shared_figures
 
 Ints = NDArray[np.int64]

@@ -12,7 +12,7 @@ from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.provenance import provenance
 from cvpl.assessment.sections import diagnostics
-from cvpl.assessment.verdict import blind, findings_of_draws
+from cvpl.assessment.verdict import findings_of_draws
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control import FALSE_RATES
 from cvpl.evaluation.trials.exposure import RATE_BINS, exposure
@@ -21,6 +21,7 @@ from cvpl.evaluation.trials.two_way import TrialPower
 from cvpl.randomness import stream
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.published import Disclosure
+from cvpl.result.sight import blind
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
 from cvpl.workflows.trial.mechanism import RoundFailed
 from cvpl.workflows.trial.membership import Membership
