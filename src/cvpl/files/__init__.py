@@ -1,4 +1,4 @@
-"""Files that are whole or not there, temporary files that leave nothing behind, and what may be replaced."""
+"""Files that are read, that are whole or not there, that leave nothing behind, and what may be replaced."""
 
 from cvpl.files.lines import append_line, read_lines
 from cvpl.files.outputs import check_outputs

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cvpl.errors import InputError, Problem
-from cvpl.input_file import read_bounded
+from cvpl.files.input_file import read_bounded
 from cvpl.tables.protected_values import is_suppressed
 
 MOST_MEGABYTES = 100

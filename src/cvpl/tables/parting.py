@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.input_file import FileState
+from cvpl.files.input_file import FileState
 from cvpl.tables.connection import connected, within_memory
 from cvpl.tables.csv_file import delimiter_of, is_csv
 from cvpl.tables.dialect import guess_dialect

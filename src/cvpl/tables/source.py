@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cvpl.errors import CvplError, InputError, Problem
-from cvpl.input_file import FileState, not_a_file
+from cvpl.files.input_file import FileState, not_a_file
 from cvpl.tables.csv_file import is_csv, load_csv
 from cvpl.tables.database_file import load_database
 from cvpl.tables.file_problems import checked_names, damaged_parquet, disk_trouble, is_unicode

@@ -18,7 +18,7 @@ from cvpl.errors import CvplError, LimitError, UsageError
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.files import private_folder
-from cvpl.input_file import FileState
+from cvpl.files.input_file import FileState
 from cvpl.randomness import stream
 from cvpl.result import Assumptions, Input, TrialResult
 from cvpl.search.blas_threads import one_blas_thread
