@@ -209,8 +209,17 @@ def _alone(form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, 
             f"regard to them, or a secret key changed {them}, which no attacker here can see"
         )
         return [out.Finding(check=ALONE, closes_gate=True, message=message, count=len(alone), advice=NOT_RECODED)]
-    silent = [sight.column for sight in open_ if sight.seen == "as_is" and not sight.telling]
-    telling = tuple(spec.name for spec in original.specs if spec.name not in {*silent, *read})
+    wider = {spec.name for spec in original.specs if spec.type == "category"} & set(form.granularity.grains)
+    silent = [
+        sight.column
+        for sight in open_
+        if sight.seen == "as_is" and not sight.telling and sight.column not in wider  # wider labels hold the originals'
+    ]
+    telling = tuple(
+        sight.column
+        for sight in form.recoding.sights
+        if sight.seen in ("as_is", "recoded") and sight.column not in {*silent, *read}
+    )
     linked = 0.0 if ensemble.risk is None else ensemble.risk.low or 0.0
     if not silent or max(linked, _told_apart(original, telling)) >= WELL_ABOVE_CHANCE:
         return []

@@ -48,6 +48,8 @@ KNOWN_LABELS = 0.5
 """Labels are taken for the originals' own if at least this share of the released records has one of them."""
 ASSOCIATED = 0.15
 """The least rank correlation with another column that can show whether a recoding is understood."""
+WIDER = 0.75
+"""Noise of this level makes the standard deviation of a column larger by a quarter."""
 KEPT, ALIGNED = 0.3, 0.8
 """A recoding is understood if the associations of the column keep this part of their strength, and if the cosine of
 those before and after is at least this."""
@@ -442,13 +444,14 @@ class _Fit:
         known = found.strength >= max(ASSOCIATED, _SEEN / np.sqrt(len(self.scores[0])))
         as_is = ColumnSight(name, "as_is" if self.at[place] > 0 else "recoded", telling=known and found.could_be_seen)
         if self._on_scale(name) and self.released.columns[name].generalized():
-            return replace(as_is, seen="as_is")  # ranges of many widths go with other columns in their own way
+            return ColumnSight(name, "as_is", telling=known)  # ranges go with other columns in their own way
         if self._on_scale(name):
             unlike = self._unlike(name)
             lost = unlike and not found.kept and not found.faded(self.noise[name])
             if known and (lost or found.elsewhere()):
                 return ColumnSight(name, "unlike", "its values no longer go with those of other columns", known)
-            alone = known and not unlike and found.gone() and not self._drawn(name)
+            gone = known and not unlike and found.gone() and not found.faded(_widening(own, there))
+            alone = gone and not self._drawn(name)
             return replace(as_is, seen="alone") if alone else as_is
         if found.kept if known else has_simple_form(own, there, int(self.at[place])):
             return replace(as_is, seen="recoded")
@@ -538,6 +541,12 @@ class _Fit:
         if lost or found.elsewhere():
             return unlike
         return told
+
+
+def _widening(own: Ranks, released: Ranks) -> float | None:
+    """The level of noise that explains the released values, if it is so high that no exchange of values would be."""
+    level = noise_level(own, released)
+    return level if level is not None and level >= WIDER else None
 
 
 def _independent(features: Floats) -> float:
