@@ -232,6 +232,13 @@ CHOICES = {
     "a label covered nowhere stays": (LEVELS, ["W/u", "N/u"], ["W/*", "E/*"], ["W/*", "N/u"]),
     "a missing label stays missing": (LEVELS, ["W/u", ""], ["W/*", "W/*"], ["W/*", ""]),
     "own labels are no sets": (LABEL, ["A", "A, B", "B"], ["A, B", "A, B", "B"], ["A", "A, B", "B"]),
+    "a beginning that no original has leaves the others": (
+        LABEL,
+        [f"{code}{rest}" for code in range(1000, 1019) for rest in ("01", "02")],
+        [str(code) for code in range(1000, 1020)],
+        [str(code) for code in range(1000, 1019) for _ in range(2)],
+    ),
+    "labels of which many are no beginnings": (LABEL, ["12301", "45602"], ["123", "789"], ["12301", "45602"]),
     "a text with a comma is no set": (LABEL, ["A", "B"], ["A, and so on", "B"], ["A", "B"]),
     "a span that overlaps": (
         TIME,

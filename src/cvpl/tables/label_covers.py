@@ -5,7 +5,7 @@ West/*  West        the labels whose path begins with it, by a separator or a hi
                     so do several if some mask of this shape would else match no label
 {A, B}  A, B        a set of labels; {A, 12*} also of those that a group, a mask or a range in it covers; [A, B] if
                     both are labels
-123                 a prefix, if all released labels are prefixes of one length
+123                 a prefix, if the released labels are all of one length and nearly all are prefixes
 30-39   [30, 40)    a range, if the labels are numbers
 """
 
@@ -24,6 +24,8 @@ from cvpl.tables.protected_values import read_number
 
 Flags = NDArray[np.bool_]
 
+NEARLY_ALL = 0.9
+"""Released labels are read as beginnings if at least this share of them are."""
 _BETWEEN = (",", ";", "|")
 
 
@@ -192,7 +194,10 @@ def _number(label: str) -> float | None:
 def _by_beginnings(
     labels: Sequence[str], foreign: Sequence[int], there: Sequence[int], exact: Sequence[int]
 ) -> Iterator[LabelCover]:
-    """Labels that start with a released one, if every released label is a prefix of some label, all of one length."""
+    """Labels that start with a released one, if all released labels are of one length and nearly all are prefixes.
+
+    A few may be missing: the release of a sample has beginnings that the originals do not have.
+    """
     lengths = {len(labels[code]) for code in foreign}
     if len(foreign) < len(there) or len(lengths) != 1:
         return
@@ -201,6 +206,7 @@ def _by_beginnings(
     for code in exact:
         if len(labels[code]) > length:
             longer[labels[code][:length]].append(code)
-    if length and all(labels[code] in longer for code in foreign):
-        for code in foreign:
+    beginnings = [code for code in foreign if labels[code] in longer]
+    if length and len(beginnings) >= NEARLY_ALL * len(foreign):
+        for code in beginnings:
             yield LabelCover(code, tuple(longer[labels[code]]), f"the first {length} characters")
