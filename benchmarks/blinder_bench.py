@@ -37,6 +37,7 @@ import cvpl
 from blinders import healthy_releases, known_mechanisms, unseen_mechanisms
 from blinders.mechanism import Mechanism, power
 from blinders.people import Kind, draw_people, types
+from cvpl.estimates import FALSE_RATE, beyond_chance
 
 Line = dict[str, Any]
 
@@ -202,9 +203,39 @@ def summary(lines: dict[str, Line]) -> int:
     broken |= _share("linkable, nobody in it", len(alarms), len(nobody))
     for line in alarms:
         print(f"    {line['key']}: {line['sentence']}")
+    worth(hidden)
     return int(broken)
 
 
+def worth(cells: list[tuple[Cell, Line]]) -> None:
+    """Print what each member that sees through changes finds, where no other kind of member does."""
+    exposed = [line["power"] for _, line in cells if line["oracle"] >= LINKABLE and line.get("power")]
+    oracle = [line["oracle"] for _, line in cells if line["oracle"] >= LINKABLE and line.get("power")]
+    print(f"\n{len(exposed)} releases in which the oracle finds {LINKABLE:.0%} or more\n")
+    print("| member | finds half of those | and no other kind of member does |")
+    print("|---|---|---|")
+    found = [
+        {name: beyond_chance(power, FALSE_RATE) >= true / 2 for name, power in powers.items() if name != "combined"}
+        for powers, true in zip(exposed, oracle, strict=True)
+    ]
+    others = {kind: [name for kinds in KINDS if kinds != kind for name in kinds] for kind in KINDS}
+    older = {name for one in found for name in one} - {name for kind in KINDS for name in kind}
+    for kind in KINDS:
+        mine = [one for one in found if any(one.get(name) for name in kind)]
+        alone = [one for one in mine if not any(one.get(name) for name in (*others[kind], *older))]
+        print(f"| {', '.join(kind)} | {len(mine)} | {len(alone)} |")
+    rest = [one for one in found if any(one.get(name) for name in older)]
+    print(f"| the other members | {len(rest)} | |")
+
+
+KINDS = (
+    ("ranks", "ranks_reference", "ranks_fellegi_sunter"),
+    ("differences",),
+    ("between",),
+    ("words",),
+    ("single_values",),
+)
+"""The members that see through changes, by kind."""
 _TOLD = ("linkable", "indistinguishable_from_zero")
 
 

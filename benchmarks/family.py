@@ -1,6 +1,7 @@
 """The default audit beside `--attackers paper`, by the command line, with as many controls as originals.
 
     python benchmarks/family.py FOLDER RECORDS... [--before CHECKOUT]
+    python benchmarks/family.py FOLDER RECORDS... --members    what each member that sees through changes costs
 
 With `--before`, `--attackers paper` also runs in another checkout of the package, in the same run: the ratio is that of
 the default audit here to it. Canaries and the sensitivity analyses are those of the configuration, the same for both.
@@ -23,6 +24,16 @@ from cvpl.laboratory.simulation import Touchpoints
 
 CONFIG = tables.CONFIG.replace("attacker: paper", "attacker: default")
 RELEASE = "low"
+THROUGH_CHANGES = (
+    "ranks",
+    "ranks_reference",
+    "ranks_fellegi_sunter",
+    "differences",
+    "between",
+    "words",
+    "single_values",
+)
+"""The members that find people through a change of the columns."""
 
 
 def make(folder: Path, records: int) -> Path:
@@ -53,14 +64,29 @@ def audit(place: Path, checkout: Path, *options: str) -> tuple[float, float, flo
     return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
 
 
+def members(place: Path, here: Path) -> None:
+    """Print what a member adds to an audit by `nearest`, beside the default audit."""
+    whole, alone = audit(place, here)[1], audit(place, here, "--attackers", "nearest")[1]
+    print(f"| default audit | {whole:.1f} s | 100% |")
+    for member in THROUGH_CHANGES:
+        more = audit(place, here, "--attackers", f"nearest,{member}")[1] - alone
+        print(f"| `{member}` | {more:.1f} s | {more / whole:.0%} |", flush=True)
+
+
 def main() -> None:
     """Print a row for each size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("records", type=int, nargs="+")
     parser.add_argument("--before", type=Path)
+    parser.add_argument("--members", action="store_true")
     given = parser.parse_args()
     here = Path(__file__).parents[1]
+    if given.members:
+        for size in given.records:
+            print(f"{size:,} records\n\n| attacker | processor | of the default audit |\n|---|---|---|")
+            members(make(given.folder, size), here)
+        return
     before = given.before or here
     audit(make(given.folder, 1_000), here)
     audit(make(given.folder, 1_000), before, "--attackers", "paper")
