@@ -205,6 +205,8 @@ CASES: Mapping[str, Callable[[Path], Case]] = {
     "three columns with 400 labels": Drawn(10_000, numbers=3, labels=(400, 400, 400)),
     "long texts": Drawn(5_000, numbers=4, labels=(5, 20), texts=1, guessed=True),
     "60 columns": Drawn(2_000, numbers=30, labels=(2, 3, 5, 8, 12, 20) * 5),
+    "200 columns, 300 people": Drawn(300, numbers=100, labels=(2, 3, 5, 8, 12) * 20),
+    "1,000,000 cells": Drawn(100_000, numbers=5, labels=(2, 3, 5, 8, 12)),
     "stroke, k = 5": Public("stroke", "k5"),
     "German Credit, shuffled": German(),
     "Adult, k = 10": Public("adult_k_anonymous", "k10_anjana"),
