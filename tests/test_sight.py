@@ -271,6 +271,22 @@ def test_free_text_that_no_column_compares_closes_the_gate():
     assert "unread_texts" in blind(audited(lambda table, rng: with_noise(table, rng).assign(note=notes)))
 
 
+def test_dates_that_are_declared_as_labels_are_no_texts():
+    """Their parts are in every table, so by words a shifted date would count as read."""
+    rng = np.random.default_rng(6)
+
+    def dated(table):
+        days = pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 30_000, len(table)), unit="D")
+        return table.assign(born=days.strftime("%Y-%m-%d"))
+
+    original, control, strangers = (dated(people(count, rng)) for count in (200, 240, 200))
+    moved = pd.to_datetime(strangers["born"]) + pd.to_timedelta(rng.integers(-2_000, 2_000, 200), unit="D")
+    made = with_noise(strangers, rng).assign(born=moved.dt.strftime("%Y-%m-%d"))
+    result = _audit(original, made, control, kinds=KINDS | {"born": "category"}, fail_above=0.5)
+    assert "unread_columns" in blind(result)
+    assert not result.policy.met
+
+
 def test_columns_that_tell_nobody_apart_close_the_gate():
     """Two columns of few labels: the originals are not found in their own table."""
     kinds = {"town": "category", "trade": "category"}

@@ -439,10 +439,11 @@ def words_of(text):
 
 
 def are_texts(values):
-    """Whether most labels of a column are different, with three words or more."""
+    """Whether most labels of a column are different, with three words or more that have a letter."""
     texts = [value for value in values if value is not None]
     used = set(texts)
-    return bool(used) and len(used) >= OWN_TEXT * len(texts) and mean([len(words_of(t)) for t in used]) >= FEWEST_WORDS
+    lengths = [sum(not word.isnumeric() for word in words_of(text)) for text in used]
+    return bool(used) and len(used) >= OWN_TEXT * len(texts) and mean(lengths) >= FEWEST_WORDS
 
 
 def fitting_words(people, protected, names):

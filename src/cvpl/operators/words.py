@@ -25,7 +25,7 @@ WIDTH = 128
 LENGTH = 4.0
 """The length of the vector of a text; two labels of a category are the square root of 2 apart."""
 FEWEST_WORDS = 3
-"""The labels of a text have at least so many words on average."""
+"""The labels of a text have at least so many words with a letter on average: dates and numbers are no texts."""
 OWN_TEXT = 0.5
 """At least so many labels per record make a column a text."""
 LOOKED_AT = 2_000
@@ -40,7 +40,11 @@ def is_text(labels: Sequence[str], counts: Floats | NDArray[np.int64]) -> bool:
     if not len(used) or len(used) < OWN_TEXT * float(counts.sum()):
         return False
     some = used[np.linspace(0, len(used) - 1, min(len(used), LOOKED_AT)).astype(np.intp)]
-    return float(np.mean([len(words_of(labels[code])) for code in some])) >= FEWEST_WORDS
+    return float(np.mean([sum(map(_has_letter, words_of(labels[code]))) for code in some])) >= FEWEST_WORDS
+
+
+def _has_letter(word: str) -> bool:
+    return any(map(str.isalpha, word))
 
 
 def words_of(text: str) -> list[str]:
