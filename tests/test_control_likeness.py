@@ -186,6 +186,17 @@ def test_few_records_are_not_called_different():
     assert not found.enough and found.alike
 
 
+def test_originals_in_a_control_of_few_records_are_noticed():
+    """The test of copies is exact, so it needs no least number of records."""
+    rng = np.random.default_rng(12)
+    mine, other = people(rng, 200), people(rng, 45)
+    rows = np.concatenate([np.arange(20), 200 + np.arange(25)])
+    joined = {name: mine.columns[name].joined(column).take(rows) for name, column in other.columns.items()}
+    found = control_likeness(mine, Table("control", 45, mine.specs, joined), rng)
+    assert not found.enough and found.copies.suspicious
+    assert not control_likeness(mine, other, rng).copies.suspicious
+
+
 def test_no_message_holds_a_label_of_the_tables():
     rng = np.random.default_rng(11)
     found = control_likeness(people(rng, 900), people(rng, 900, shift=1.0, together=0.9), rng)

@@ -12,7 +12,7 @@ import cvpl
 from cvpl.attack import shared_words
 from cvpl.attack.shared_words import fitting_words
 from cvpl.evaluation.control import power_at
-from cvpl.operators.words import USUAL, words_of
+from cvpl.operators.words import USUAL, is_text, words_of
 from cvpl.tables.columns import ColumnSpec, Labels, Table
 
 WORDS = [f"word{number}" for number in range(120)]
@@ -110,6 +110,17 @@ def test_people_are_found_by_the_words_that_are_left_and_strangers_are_not(mark,
         people, controls, released = tables(own, others, redacted(kept, rng, mark))
         mine, theirs = (fitting_words(table, released, ["note"]) for table in (people, controls))
         assert least <= power_at(mine, theirs, 0.05) <= most
+
+
+def test_names_are_texts_and_dates_codes_and_few_labels_are_none():
+    def are_texts(labels):
+        return is_text(sorted(set(labels)), np.unique(labels, return_counts=True)[1])
+
+    places = range(60)
+    assert are_texts([f"Anna{place} Miller" for place in places])
+    assert not are_texts([f"2024-05-{place}" for place in places])
+    assert not are_texts([f"A-{place}" for place in places])
+    assert not are_texts(["never married", "self employed", "no answer"] * 20)
 
 
 def test_the_member_runs_only_where_there_are_texts():

@@ -11,7 +11,9 @@ import pytest
 import cvpl
 from changed_worlds import people as mixed_people
 from changed_worlds import released
+from cvpl.assessment import sight
 from cvpl.assessment.sight import PlantedPeople
+from cvpl.attack.attack import attack
 from cvpl.operators.recoding import Recoding
 from worlds import make_pair
 
@@ -22,6 +24,7 @@ BLIND = {
     "renamed_columns",
     "originals_not_found",
     "change_not_seen",
+    "release_shifted",
     "columns_alone",
 }
 KINDS = {"age": "numeric", "income": "numeric", "weight": "numeric", "town": "category", "trade": "category"}
@@ -132,11 +135,12 @@ def audited(release, attackers=SEEING, seed=0, kinds=KINDS, size=200, **more):
     return _audit(original, made.iloc[rng.permutation(len(made))], control, attackers, kinds, **more)
 
 
-def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=None, **more):
+def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=None, canaries=True, **more):
     column = {"role": "quasi_identifier", "recoded": recoded}
     config = {
         "columns": {name: column | {"type": kind} for name, kind in kinds.items()},
         "attacker": "default",
+        "canaries": canaries,
         "sensitivity": False,
         "seed": 3,
         "search": {"threads": 1},
@@ -231,7 +235,7 @@ def test_columns_that_never_went_with_each_other_could_have_been_exchanged_by_a_
     kinds = dict.fromkeys("abcd", "numeric")
     unknown = _audit(original, strangers, control, kinds=kinds, fail_above=0.5)
     assert blind(unknown) == {"columns_alone"}
-    assert "it would not show if a secret key had exchanged their values" in unknown.verdict.sentence
+    assert "for it to show if a secret key had exchanged their values" in unknown.verdict.sentence
     declared = _audit(original, strangers, control, kinds=kinds, fail_above=0.5, recoded=False)
     assert not blind(declared) and declared.policy.met
 
@@ -315,6 +319,83 @@ def test_coarse_classes_are_protection_and_open_the_gate(seed):
     assert [finding.closes_gate for finding in result.preflight if finding.check == "coarse_classes"] == [False]
     assert result.verdict.kind == "indistinguishable_from_zero"
     assert result.policy.met
+
+
+def with_overwhelming_noise(table, rng):
+    made = with_strong_noise(table, rng)
+    return made.assign(**{name: made[name] + 2 * made[name].std() * rng.normal(size=len(made)) for name in NUMBERS})
+
+
+def with_gaps(table, rng):
+    return table.mask(rng.random(table.shape) < 0.7)
+
+
+NUMBERS = ["age", "income", "weight"]
+
+
+@pytest.mark.parametrize(("release", "size"), [(with_overwhelming_noise, 300), (with_gaps, 1_000)])
+def test_noise_and_empty_cells_that_hide_people_are_no_blindness(release, size):
+    result = audited(release, ("fellegi_sunter_em", "nearest_unprojected", "rarity"), size=size, fail_above=0.5)
+    assert not blind(result) and result.policy.met
+
+
+def test_noise_that_hides_everybody_is_named_and_other_noise_is_not():
+    said = "attackers hardly find people whose values got as much noise as the release seems to have"
+    assert said in audited(with_overwhelming_noise, size=300).verdict.sentence
+    assert said not in audited(with_noise, size=300).verdict.sentence
+
+
+def test_values_that_lie_elsewhere_close_the_gate():
+    """Attackers of the projected values do not count then, although others find who was moved the same way."""
+
+    def moved(table, rng):
+        return table.assign(**{name: table[name] + table[name].std() for name in NUMBERS})
+
+    result = audited(moved, (*SEEING, "nearest"), size=300, fail_above=0.5)
+    assert "release_shifted" in blind(result)
+    assert "the values of the release lie elsewhere than those of the original" in result.verdict.sentence
+    assert not result.policy.met
+
+
+def test_without_canaries_the_originals_must_differ_from_each_other():
+    kinds = {"town": "category", "trade": "category"}
+    rng = np.random.default_rng(4)
+    original, control, strangers = (people(rows, rng)[list(kinds)] for rows in (200, 240, 200))
+    result = _audit(original, strangers, control, BLINDED, kinds, canaries=False)
+    assert "originals_not_found" in blind(result)
+
+
+def test_planted_people_have_no_relative_among_the_reference(monkeypatch):
+    """Households are declared: the attack on planted people gets the units of the sampled rows."""
+    rng = np.random.default_rng(4)
+    homes = people(300, rng)
+
+    def at_home(count, first):
+        rows = pd.concat([homes.iloc[first : first + count // 4]] * 4, ignore_index=True)
+        noise = 0.2 * homes[NUMBERS].std()
+        return rows.assign(home=rows.groupby(list(homes)).ngroup().astype(str) + f"-{first}").assign(
+            **{name: rows[name] + noise[name] * rng.normal(size=count) for name in NUMBERS}
+        )
+
+    seen = []
+
+    def spying(pair, attacker, **options):
+        done = attack(pair, attacker, **options)
+        if done.reference is not None:
+            seen.append((options["draw"], done.control_rows, pair.control.rows))
+        return done
+
+    monkeypatch.setattr(sight, "attack", spying)
+    original, control, strangers = (at_home(count, first) for count, first in ((200, 0), (400, 60), (200, 200)))
+    columns = {name: {"role": "quasi_identifier", "type": kind} for name, kind in KINDS.items()}
+    config = {"columns": columns | {"home": {"role": "group"}}, "attacker": "default", "sensitivity": False, "seed": 3}
+    cvpl.audit(original, strangers.drop(columns="home"), config, control=control, attackers=("rarity_reference",))
+    assert seen
+    for draw, asked, rows in seen:
+        reference = np.setdiff1d(np.arange(rows), asked)
+        units = draw._codes["control"]
+        assert len(units) == rows == 400 and len(reference)
+        assert not set(units[reference]) & set(units[asked])
 
 
 def test_without_a_control_nothing_is_asked():

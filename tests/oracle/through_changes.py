@@ -26,7 +26,7 @@ ROUNDS, CLEAREST, FEWEST_PAIRS, WINDOW = 6, 0.25, 60, 15
 NOISE = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0)
 EXACT = 1e-5
 UNSEEN = 0.05
-USUAL, OWN_TEXT, FEWEST_WORDS = 0.2, 0.5, 3
+USUAL, OWN_TEXT, FEWEST_WORDS = 0.2, 0.5, 2
 ORDERED = ("numeric", "datetime")
 
 
@@ -439,7 +439,7 @@ def words_of(text):
 
 
 def are_texts(values):
-    """Whether most labels of a column are different, with three words or more that have a letter."""
+    """Whether most labels of a column are different, with two words or more that have a letter, as names have."""
     texts = [value for value in values if value is not None]
     used = set(texts)
     lengths = [sum(not word.isnumeric() for word in words_of(text)) for text in used]

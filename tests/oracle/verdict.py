@@ -30,6 +30,7 @@ BLIND = (
     "renamed_columns",
     "originals_not_found",
     "change_not_seen",
+    "release_shifted",
 )
 NEARLY_ALL = 0.995
 COPIES = ("exact_copies", "near_copies")

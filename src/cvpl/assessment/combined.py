@@ -106,7 +106,7 @@ def _of_common(measured: Measurement, pair: Pair, people: Ints, controls: Ints) 
     if not done.attacker.needs_reference:
         assert pair.control is not None  # noqa: S101 - only members with a control are combined
         pair = replace(pair, control=pair.control.kept(controls))
-        draw = draw.of_control(controls)
+        draw = draw.of_rows("control", controls)
     most = max(len(people), len(controls))
     again = attack(pair, done.attacker, seed=done.seed, budget=done.budget, levers=done.levers, most=most, draw=draw)
     assert np.array_equal(again.people, people)  # noqa: S101 - the samples are nested

@@ -36,7 +36,7 @@ from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.operators.alignment import RankForm
 from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.randomness import stream
-from cvpl.result.sight import ALIKE, ALONE, COARSE, DECLARED, UNREAD, UNSEEN, unseen
+from cvpl.result.sight import ALIKE, ALONE, COARSE, DECLARED, DISTURBED, SHIFTED, UNREAD, UNSEEN, unseen
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.pair import Inputs
 from cvpl.tables.row_keys import row_keys
@@ -65,11 +65,16 @@ TRIED = ("ranks", "fellegi_sunter_em", "nearest_unprojected", "contained", "rari
 
 @dataclass(frozen=True)
 class PlantedPeople:
-    """The share of planted people whom an attacker finds beyond chance, and the share that can be found."""
+    """The share of planted people whom an attacker finds beyond chance, and the share that can be found.
+
+    `disturbed` is the largest share that attackers find if the planted rows have the release's noise and gaps too; None
+    if it has none.
+    """
 
     attacker: str
     found: float
     attainable: float
+    disturbed: float | None = None
 
     @property
     def seen(self) -> bool:
@@ -95,18 +100,42 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     if not _compared_with_control(ensemble, inputs):
         return []
     form = _form(ensemble, resolved, inputs.pair)
-    found = [*_unread(form, resolved), *_originals(ensemble)]
+    found = [*_unread(form, resolved), *_originals(ensemble, inputs.pair.original), *_shifted(ensemble)]
     planted = planted_people(ensemble, form, resolved, inputs.pair)
-    if planted is not None and planted.coarse:
-        if not found and not _linked(ensemble):
-            message = (
-                "even an attacker who knows how the compared columns were changed cannot tell people apart by them"
-            )
-            found.append(out.Finding(check=COARSE, closes_gate=False, message=message))
-    elif planted is not None and not planted.seen:
+    if planted is not None and not planted.coarse and not planted.seen:
         message = "the attackers do not find people whose rows were changed as the release changes its columns"
         found.append(out.Finding(check=UNSEEN, closes_gate=True, message=message))
+    elif planted is not None and not found and not _linked(ensemble):
+        found += _protection(planted, form)
     return [*found, *_alone(form, resolved, ensemble, inputs.pair.original), *_declared(form, resolved)]
+
+
+def _protection(planted: PlantedPeople, form: RankForm) -> list[out.Finding]:
+    """What hides people from attackers who see how the release writes its columns, if it can be told."""
+    if planted.coarse:
+        message = "even an attacker who knows how the compared columns were changed cannot tell people apart by them"
+        return [out.Finding(check=COARSE, closes_gate=False, message=message)]
+    if planted.disturbed is None or planted.disturbed >= WELL_ABOVE_CHANCE:
+        return []
+    parts = form.recoding.disturbed.values()
+    kinds = {"noise": any(part.noise > 0 for part in parts), "empty cells": any(part.gaps > 0 for part in parts)}
+    much = " and as many ".join(kind for kind, there in kinds.items() if there)
+    much = f"as {'much' if kinds['noise'] else 'many'} {much}"
+    message = f"attackers hardly find people whose values got {much} as the release seems to have, which hides them"
+    return [out.Finding(check=DISTURBED, closes_gate=False, message=message)]
+
+
+def _shifted(ensemble: EnsembleOutcome) -> list[out.Finding]:
+    """Whether attackers that compare values at the release's granularity do not count since both tables lie apart."""
+    apart = [
+        name
+        for name, outcome in ensemble.outcomes.items()
+        if outcome.measured.attack.attacker.alignment == "release" and outcome.valid.shifted
+    ]
+    if not apart:
+        return []
+    message = "the values of the release lie elsewhere than those of the original, so that some attackers do not count"
+    return [out.Finding(check=SHIFTED, closes_gate=True, message=message, count=len(apart))]
 
 
 def _linked(ensemble: EnsembleOutcome) -> bool:
@@ -224,11 +253,14 @@ def _alone(form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, 
     if not silent or max(linked, _told_apart(original, telling)) >= WELL_ABOVE_CHANCE:
         return []
     message = (
-        f"{_columns(silent)} of the original {'has' if len(silent) == 1 else 'have'} hardly any relation to other "
-        "columns, so that it would not show if a secret key had exchanged their values, and hardly anybody is told "
-        "apart by the rest"
+        f"too little relates {_columns(silent)} to other columns for it to show if a secret key had exchanged "
+        f"{'its' if len(silent) == 1 else 'their'} values, and hardly anybody is told apart by the rest"
     )
     return [out.Finding(check=ALONE, closes_gate=True, message=message, count=len(silent), advice=NOT_RECODED)]
+
+
+def _names(table: Table) -> tuple[str, ...]:
+    return tuple(spec.name for spec in table.specs)
 
 
 def _told_apart(table: Table, names: tuple[str, ...]) -> float:
@@ -270,11 +302,15 @@ def _unread_for(why: str, columns: Sequence[str], table: str) -> str:
     return f"{_columns(columns)} of {table} ({why if len(columns) == 1 else why.replace('its ', 'their ', 1)})"
 
 
-def _originals(ensemble: EnsembleOutcome) -> list[out.Finding]:
-    """Whether the originals are found in their own table, by the attacker that finds most."""
+def _originals(ensemble: EnsembleOutcome, original: Table) -> list[out.Finding]:
+    """Whether the originals are found in their own table, by the attacker that finds most.
+
+    Without canaries, whether their rows are different from each other.
+    """
     known = [outcome.canaries for outcome in ensemble.qualified.values() if outcome.canaries is not None]
     power = [one.identity.power for one in known if one.identity.power is not None]
-    if not power or (attributable_rate(max(power), FALSE_RATE) or 0.0) >= WELL_ABOVE_CHANCE:
+    apart = attributable_rate(max(power), FALSE_RATE) if power else _told_apart(original, _names(original))
+    if (apart or 0.0) >= WELL_ABOVE_CHANCE:
         return []
     message = "the columns that are compared hardly tell people apart, even in the original itself"
     return [out.Finding(check=ALIKE, closes_gate=True, message=message)]
@@ -286,11 +322,12 @@ def planted_people(
     """The first attacker that finds the planted people, or the one that finds most; None if there are too few."""
     assert pair.control is not None  # noqa: S101 - checked by the caller
     rng = stream(resolved.config.seed, "planted people")
-    draw = ensemble.chosen.measured.attack.draw
-    people, control = (
-        table.take(draw.sample(name, np.arange(table.rows, dtype=np.int64), most, rng).astype(np.intp))
-        for name, table, most in _asked(pair)
-    )
+    draw, asked = ensemble.chosen.measured.attack.draw, []
+    for role, table, most in _asked(pair):
+        rows = draw.sample(role, np.arange(table.rows, dtype=np.int64), most, rng)
+        draw = draw.of_rows(role, rows)
+        asked.append(table.take(rows.astype(np.intp)))
+    people, control = asked
     if min(people.rows, control.rows) < FEWEST:
         return None
     kept = _as_declared(form, resolved)
@@ -299,20 +336,38 @@ def planted_people(
     rest = pair.protected.take(np.sort(rng.choice(pair.protected.rows, size, replace=False)).astype(np.intp))
     released = _joined(changed, rest, rng)
     attainable = _beyond_chance(*(_rarity(table, released) for table in (changed, others)))
-    best: PlantedPeople | None = None
-    for name, attacker in _deciding(ensemble):
-        if attacker.needs_reference and control.rows < 2 * FEWEST:
-            continue
-        done = attack(Pair(people, released, control), attacker, seed=resolved.config.seed, budget=resolved.budget)
+    attackers = [
+        (name, attacker)
+        for name, attacker in _deciding(ensemble)
+        if not attacker.needs_reference or control.rows >= 2 * FEWEST
+    ]
+
+    def found_by(attacker: Attacker, released: Table) -> float | None:
+        asked = Pair(people, released, control)
+        done = attack(asked, attacker, seed=resolved.config.seed, budget=resolved.budget, draw=draw)
         base = done.search_control()
-        if base is None:
+        return None if base is None else _beyond_chance(done.scores, done.evidence("control", base))
+
+    best: PlantedPeople | None = None
+    for name, attacker in attackers:
+        share = found_by(attacker, released)
+        if share is None:
             continue
-        found = PlantedPeople(name, _beyond_chance(done.scores, done.evidence("control", base)), attainable)
+        found = PlantedPeople(name, share, attainable)
         if best is None or found.found > best.found:
             best = found
         if found.seen or found.coarse:
             break
-    return best
+    if best is None or not best.seen or _linked(ensemble) or not form.recoding.disturbed:
+        return best
+    noise = stream(resolved.config.seed, "noise on planted people")
+    released = _joined(form.recoding.with_disturbances(changed, noise), rest, noise)
+    disturbed = 0.0
+    for _, attacker in attackers:
+        disturbed = max(disturbed, found_by(attacker, released) or 0.0)
+        if disturbed >= WELL_ABOVE_CHANCE:
+            break
+    return replace(best, disturbed=disturbed)
 
 
 def _asked(pair: Pair) -> list[tuple[Drawn, Table, int]]:

@@ -44,8 +44,8 @@ class PeopleDraw:
         places = rng.permutation(len(rows))[:most].astype(np.int64)
         return places, np.arange(len(places), dtype=np.int64) % parts
 
-    def of_control(self, rows: Ints) -> PeopleDraw:
-        """The same draws if only these rows of the control are passed to the attack."""
+    def of_rows(self, table: Drawn, rows: Ints) -> PeopleDraw:
+        """The same draws if only these rows of a table are passed to the attack."""
         return self
 
 

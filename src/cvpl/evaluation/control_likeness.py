@@ -36,7 +36,7 @@ RARE_DOUBLES = 0.01
 TOO_ALIKE = 0.9
 """If this share of originals has a duplicate, copies in the control are not informative."""
 FEWEST_RECORDS = 50
-"""Fewer controls than this are too few to test."""
+"""Fewer records than this are too few for the tests of columns and of related rows."""
 MOST_ROWS = 100_000
 """Tables with more rows are sampled for the column tests, ..."""
 MOST_JOINT = 5_000
@@ -147,12 +147,12 @@ def control_likeness(
 
     The tables have the same columns and label codes, and rows that are independent of each other unless a test alarms.
     ALPHA is split over the tests of columns, and evenly again over columns; the other tests are exact. With fewer than
-    50 records in a table no test alarms. `grid` has the numbers that messages may contain.
+    50 records in a table only rows that occur twice alarm. `grid` has the numbers that messages may contain.
     """
     enough = min(original.rows, control.rows) >= FEWEST_RECORDS
     level = ALPHA / 3
     for_copies, for_relations = rng.spawn(2)
-    copies, doubles = _repeated(original, control, rng, for_copies, grid, enough=enough)
+    copies, doubles = _repeated(original, control, rng, for_copies, grid)
     relations = _relations(original, control, for_relations, grid) if enough else NO_RELATIONS
     mine, others = (_sample(table, MOST_ROWS, rng) for table in (original, control))
     names = [spec.name for spec in mine.specs]
@@ -242,8 +242,6 @@ def _repeated(
     rng: np.random.Generator,
     for_test: np.random.Generator,
     grid: Grid,
-    *,
-    enough: bool,
 ) -> tuple[Copies, Doubles]:
     """Copies of originals in the control, and doubles in it."""
     keys, others = row_keys(original), row_keys(control)
@@ -254,7 +252,7 @@ def _repeated(
     share = float((_times(ordered, strangers) > 0).mean())
     beyond = 0.0 if base >= 1 else max(0.0, beyond_chance(share, base))
     tested = repeated_rows(keys, others, for_test)
-    suspicious = enough and base < TOO_ALIKE and tested.copied
+    suspicious = base < TOO_ALIKE and tested.copied
     shown, usual = grid.nearest(share), grid.nearest(base)
     if suspicious:
         message = (
@@ -266,18 +264,17 @@ def _repeated(
     else:
         message = f"{shown:.1%} of the control's rows are copies of originals, and {usual:.1%} are expected"
     copies = Copies(share, base, beyond, suspicious, message)
-    return copies, _doubles(tested, grid, usual=base >= RARE_DOUBLES, enough=enough)
+    return copies, _doubles(tested, grid, usual=base >= RARE_DOUBLES)
 
 
-def _doubles(tested: RepeatedRows, grid: Grid, *, usual: bool, enough: bool) -> Doubles:
-    suspicious = enough and tested.doubles
+def _doubles(tested: RepeatedRows, grid: Grid, *, usual: bool) -> Doubles:
     message = (
         f"{grid.nearest(tested.doubled):.1%} of the control's rows occur in it more than once, where "
         f"{grid.nearest(tested.expected):.1%} are expected"
     )
-    if suspicious:
+    if tested.doubles:
         message += ": people of the control are counted several times, and its rate is not a base rate"
-    return Doubles(tested.doubled, tested.expected, usual, suspicious, message)
+    return Doubles(tested.doubled, tested.expected, usual, tested.doubles, message)
 
 
 def _times(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:

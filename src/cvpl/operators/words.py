@@ -24,8 +24,8 @@ Floats = NDArray[np.float64]
 WIDTH = 128
 LENGTH = 4.0
 """The length of the vector of a text; two labels of a category are the square root of 2 apart."""
-FEWEST_WORDS = 3
-"""The labels of a text have at least so many words with a letter on average: dates and numbers are no texts."""
+FEWEST_WORDS = 2
+"""The labels of a text have at least so many words with a letter on average, as names have: dates are no texts."""
 OWN_TEXT = 0.5
 """At least so many labels per record make a column a text."""
 LOOKED_AT = 2_000

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from cvpl.result.verdict import Finding
 
 UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
-ALONE, DECLARED = "columns_alone", "declared_columns"
-BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN, ALONE)
+ALONE, DECLARED, SHIFTED, DISTURBED = "columns_alone", "declared_columns", "release_shifted", "noise_hides"
+BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN, SHIFTED, ALONE)
 """Findings on what the attackers cannot see, the most telling first."""
-CAVEATS = (COARSE, DECLARED)
+CAVEATS = (COARSE, DISTURBED, DECLARED)
 """Findings that a verdict states beside its figure."""
 
 

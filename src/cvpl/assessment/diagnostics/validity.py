@@ -62,6 +62,11 @@ class Validity:
     reasons: tuple[str, ...]
 
     @property
+    def shifted(self) -> bool:
+        """Whether the tables' mean embeddings lie apart."""
+        return self.shift is not None and self.shift >= SHIFTED
+
+    @property
     def assessable(self) -> bool:
         """Whether the figures can be read as risk."""
         return not self.reasons

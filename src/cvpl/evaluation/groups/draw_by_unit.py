@@ -68,9 +68,9 @@ class DrawByUnit(PeopleDraw):
         order, unit = _in_order(_numbered(self._codes[table][rows]), rng)
         return order[:most], unit[:most] % parts
 
-    def of_control(self, rows: Ints) -> PeopleDraw:
-        """The same units, of these rows of the control."""
-        return DrawByUnit({**self._codes, "control": self._codes["control"][rows]})
+    def of_rows(self, table: Drawn, rows: Ints) -> PeopleDraw:
+        """The same units, of these rows of a table."""
+        return DrawByUnit({**self._codes, table: self._codes[table][rows]})
 
 
 def people_draw(codes: Mapping[str, Ints] | None) -> PeopleDraw:

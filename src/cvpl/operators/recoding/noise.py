@@ -1,4 +1,4 @@
-"""Whether noise explains how a released column is distributed.
+"""Noise and gaps of the release: whether noise explains how a column is distributed, and both brought to people.
 
 Noise on every value widens a distribution and spreads the value that most people share, such as zero: the released
 values are then on the scale of the originals' however far both distributions are apart. Noise of the standard deviation
@@ -9,10 +9,13 @@ s makes of the distribution function F
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.recoding.ranks import Ranks
+from cvpl.tables.columns import ColumnData, Labels, Numbers, Times
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +25,8 @@ UNLIKE = 0.03
 """Noise explains the released values if the largest difference of both functions is at most this and what two samples
 of one population differ by."""
 POINTS = 400
+MANY_GAPS = 0.2
+"""A smaller share of empty cells hides hardly anybody."""
 
 
 def noise_level(own: Ranks, released: Ranks) -> float | None:
@@ -41,3 +46,37 @@ def noise_level(own: Ranks, released: Ranks) -> float | None:
         found[level] = float(np.maximum(noised - reached, below - noised).max())
     best = min(found, key=lambda level: found[level])
     return best if found[best] <= UNLIKE + own.sampling_error(released) else None
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """The standard deviation of the noise on a column's values, and the share of them that the release has emptied."""
+
+    noise: float
+    gaps: float
+
+    @property
+    def strong(self) -> bool:
+        """Whether it could hide somebody."""
+        return self.noise > 0 or self.gaps >= MANY_GAPS
+
+    def brought_to(self, column: ColumnData, rng: np.random.Generator) -> ColumnData:
+        """The column with as much noise, and as many values missing; ranges and sets stay as they are."""
+        gone = rng.random(len(column.known())) < self.gaps
+        if isinstance(column, Labels):
+            return Labels(np.where(gone, -1, column.codes).astype(column.codes.dtype), column.labels)
+        if isinstance(column, Numbers | Times) and column.plain:
+            moved = column.ordinal() + self.noise * rng.normal(size=len(gone))
+            return like(column, np.where(gone, np.nan, moved))
+        return column
+
+
+def like(column: ColumnData, values: Floats) -> ColumnData:
+    """A column of the same kind with other values, missing where it is missing."""
+    values = np.where(column.known(), values, np.nan)
+    if isinstance(column, Times):
+        known = ~np.isnan(values)
+        first = np.full(len(values), np.datetime64("NaT"), dtype="datetime64[us]")
+        first[known] = values[known].astype(np.int64).astype("datetime64[us]")
+        return Times(first, first)
+    return Numbers(values, values, values)

@@ -22,14 +22,14 @@ from cvpl.operators.recoding.directions import (
     moments,
     tried_on_records,
 )
-from cvpl.operators.recoding.noise import noise_level
+from cvpl.operators.recoding.noise import Disturbance, like, noise_level
 from cvpl.operators.recoding.ranks import SPREAD, Ranks
 from cvpl.operators.recoding.refinement import Shift, refined
 from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, Profiles, match_labels, separated
 from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.operators.recoding.simple_forms import has_simple_form
 from cvpl.operators.words import is_text, shared_words
-from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Labels, Numbers, Table, Times
+from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Labels, Numbers, Table
 from cvpl.tables.label_covers import covers
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ class OrderedRecoding:
         """The attacker's values as the release would write them."""
         if self.as_is and self.direction > 0:
             return column
-        return _like(column, self.released.at(np.clip(self._scores(column) / SPREAD + 0.5, 0, 1)))
+        return like(column, self.released.at(np.clip(self._scores(column) / SPREAD + 0.5, 0, 1)))
 
     def _scores(self, column: ColumnData) -> Floats:
         return self.shift.added(self.own.scores(column.ordinal(), self.direction))
@@ -120,12 +120,13 @@ class Recoding:
     """How the release writes each column, as far as it is known.
 
     Ordered columns become rank scores, as the attacker's own ranks and as the release's; labels get the names that
-    they have in the release.
+    they have in the release. `disturbed` holds the noise and the gaps of each column that has them.
     """
 
     ordered: Mapping[str, OrderedRecoding]
     labels: Mapping[str, LabelRecoding]
     sights: tuple[ColumnSight, ...]
+    disturbed: Mapping[str, Disturbance]
 
     @classmethod
     def fit(cls, people: Table, released: Table, rng: np.random.Generator) -> Recoding:
@@ -161,6 +162,10 @@ class Recoding:
         changes |= {name: part.scores for name, part in self.labels.items()}
         return table.altered({name: change for name, change in changes.items() if name not in kept})
 
+    def with_disturbances(self, table: Table, rng: np.random.Generator) -> Table:
+        """The records with as much noise and as many gaps as the release seems to have."""
+        return table.altered({name: partial(part.brought_to, rng=rng) for name, part in self.disturbed.items()})
+
 
 def _with_numbers(table: Table, changes: Mapping[str, Change], ordered: Collection[str]) -> Table:
     """The table with changed columns, where ordered columns are numbers now."""
@@ -180,33 +185,20 @@ def _numbers(values: Floats) -> Numbers:
     return Numbers(values, values, values)
 
 
-def _like(column: ColumnData, values: Floats) -> ColumnData:
-    """A column of the same kind with other values, missing where it is missing."""
-    values = np.where(column.known(), values, np.nan)
-    if isinstance(column, Times):
-        known = ~np.isnan(values)
-        first = np.full(len(values), np.datetime64("NaT"), dtype="datetime64[us]")
-        first[known] = values[known].astype(np.int64).astype("datetime64[us]")
-        return Times(first, first)
-    return _numbers(values)
-
-
 @dataclass(frozen=True, eq=False)
 class _Association:
     """What a column goes with: its rank correlations and the means by label, before and after.
 
-    `by_chance` is the sum of their squares that is expected in both tables if the column goes with nothing.
+    Both are those of records that have both values, times the root of the share of such records in the release: then
+    all have the standard error of as many records as the release has. `strength` is the largest before, without that
+    factor. `by_chance` is the sum of their squares that is expected in both tables if the column goes with nothing.
     """
 
     before: Floats
     after: Floats
+    strength: float
     by_chance: tuple[float, float]
     records: int
-
-    @property
-    def strength(self) -> float:
-        """The largest association before."""
-        return float(np.abs(self.before).max(initial=0.0))
 
     @property
     def cosine(self) -> float:
@@ -242,7 +234,7 @@ class _Association:
     @property
     def could_be_seen(self) -> bool:
         """Whether the released records are enough to show one that is kept."""
-        return bool(self.strength >= _SEEN / np.sqrt(max(1, self.records)))
+        return bool(np.abs(self.before).max(initial=0.0) >= _SEEN / np.sqrt(max(1, self.records)))
 
     def gone(self) -> bool:
         """Whether hardly anything is left of them, within a standard error."""
@@ -272,6 +264,10 @@ class _Fit:
         self.ordered = [name for name, (own, there) in self.ranks.items() if own.distinct > 1 and there.distinct > 1]
         self.apart = {name: self.ranks[name][0].distance(self.ranks[name][1]) for name in self.ordered}
         self.noise = {name: self._noise(name) for name in self.ordered}
+        self.known = tuple(
+            np.array([table.columns[n].known() for n in self.ordered], dtype=np.float64).reshape(-1, table.rows).T
+            for table in (self.people, self.released)
+        )
         self.scores = tuple(
             np.column_stack(
                 [np.nan_to_num(self.ranks[n][side].scores(table.columns[n].ordinal())) for n in self.ordered]
@@ -310,18 +306,26 @@ class _Fit:
             for place, name in enumerate(self.ordered)
         }
         labels = {name: LabelRecoding(self._recode(name)) for name in self.renamed}
-        return Recoding(ordered, labels, tuple(self._sight(spec) for spec in self.specs))
+        return Recoding(ordered, labels, tuple(self._sight(spec) for spec in self.specs), self._disturbed())
+
+    def _disturbed(self) -> dict[str, Disturbance]:
+        """The noise and the gaps of each column, where they could hide somebody."""
+        found = {}
+        for spec in self.specs:
+            own, there = (float(table.columns[spec.name].known().mean()) for table in (self.people, self.released))
+            level = self.noise.get(spec.name) or 0.0
+            spread = float(self.ranks[spec.name][0].values.std()) if level else 0.0
+            part = Disturbance(level * spread, max(0.0, 1 - there / own) if own else 0.0)
+            if part.strong:
+                found[spec.name] = part
+        return found
 
     def _shifts(self) -> list[Shift]:
         """What the ranks of people are off by in each ordered column."""
         if not self.ordered:
             return []
-        known = (
-            np.column_stack([table.columns[name].known() for name in self.ordered])
-            for table in (self.people, self.released)
-        )
         own, there = self._features(without="")
-        return refined(own, there, (next(known), next(known)))
+        return refined(own, there, (self.known[0] > 0, self.known[1] > 0))
 
     def _group_labels(self, name: str) -> Ints:
         """The released labels that stand for several of the originals'."""
@@ -479,18 +483,47 @@ class _Fit:
 
     def _association(self, place: int) -> _Association:
         """What an ordered column goes with, before and after."""
-        before = np.delete(moments(self.scores[0] * self.at, self.scores[0] * self.at)[place], place)
-        after = np.delete(moments(self.scores[1], self.scores[1])[place], place)
-        own, there = self._aligned_codes()
-        column = self.scores[0][:, [place]] * self.at[place], self.scores[1][:, [place]]
-        for name, codes in own.items():
-            means = [
-                _label_means(side[:, 0], labels) for side, labels in zip(column, (codes, there[name]), strict=True)
+        own_labels, there_labels = self._aligned_codes()
+        both = [self._moments(side, place) for side in (0, 1)]
+        for name in own_labels:
+            pair = [
+                self._label_means(side, place, codes[name]) for side, codes in enumerate((own_labels, there_labels))
             ]
-            size = min(len(part) for part in means)
-            before, after = (np.append(old, new[:size]) for old, new in zip((before, after), means, strict=True))
-        by_chance = len(before) / max(1, len(self.scores[0])), len(after) / max(1, len(self.scores[1]))
-        return _Association(before, after, by_chance, len(self.scores[1]))
+            size = min(len(means) for means, _ in pair)
+            both = [
+                (np.append(found, means[:size]), np.append(shares, np.full(size, share)))
+                for (found, shares), (means, share) in zip(both, pair, strict=True)
+            ]
+        (before, own), (after, there) = both
+        seen = np.sqrt(there)
+        by_chance = float((there / np.where(own > 0, own, 1.0)).sum()), float((there > 0).sum())
+        rows = max(1, len(self.scores[0])), max(1, len(self.scores[1]))
+        return _Association(
+            before * seen,
+            after * seen,
+            float(np.abs(before).max(initial=0.0)),
+            (by_chance[0] / rows[0], by_chance[1] / rows[1]),
+            len(self.scores[1]),
+        )
+
+    def _moments(self, side: int, place: int) -> tuple[Floats, Floats]:
+        """The mean products of a column with the other ordered ones among records with both values, and their share."""
+        scores = self.scores[side] * (1 if side else self.at)
+        both = moments(self.known[side], self.known[side])[place]
+        found = moments(scores, scores)[place] / np.where(both > 0, both, 1.0)
+        return np.delete(found, place), np.delete(both, place)
+
+    def _label_means(self, side: int, place: int, codes: Ints) -> tuple[Floats, float]:
+        """The column's mean of each label times the root of its share among records with both values, and their share.
+
+        The squares add up to the explained variance.
+        """
+        both = (self.known[side][:, place] > 0) & (codes >= 0)
+        scores = self.scores[side][both, place] * (1 if side else self.at[place])
+        count = np.bincount(codes[both], minlength=int(codes.max(initial=-1)) + 1)
+        total = np.bincount(codes[both], scores, minlength=len(count))
+        means = total / np.maximum(count, 1) * np.sqrt(count / max(1, count.sum()))
+        return np.asarray(means), float(both.mean())
 
     def _label_sight(self, name: str) -> ColumnSight:
         released = self.codes[name][1]
@@ -530,7 +563,8 @@ class _Fit:
         at, beside = map(list, zip(*frequent, strict=True))
         records = int(there.counts.sum())
         by_chance_alone = own.chance(at), there.chance(beside)
-        found = _Association(own.deviations()[at].ravel(), there.deviations()[beside].ravel(), by_chance_alone, records)
+        before, after = own.deviations()[at].ravel(), there.deviations()[beside].ravel()
+        found = _Association(before, after, float(np.abs(before).max(initial=0.0)), by_chance_alone, records)
         if found.strength < max(ASSOCIATED, _SEEN / np.sqrt(len(self.codes[name][0]))):
             in_order = float(np.abs(np.sort(mine) - np.sort(theirs)).sum() / 2)
             uneven = float(np.abs(mine - np.roll(mine, 1)).sum() / 2) > SURELY_ALIKE + by_chance
@@ -584,11 +618,3 @@ def _share_known(own: Ints, released: Ints, groups: Ints) -> float:
     """The share of the released records with a label whose label the originals have too, or that groups such labels."""
     known = released[released >= 0]
     return float(np.isin(known, np.append(own[own >= 0], groups)).mean()) if len(known) else 1.0
-
-
-def _label_means(scores: Floats, codes: Ints) -> Floats:
-    """The mean score of each label times the root of its share: their squares add up to the explained variance."""
-    known = codes >= 0
-    count = np.bincount(codes[known]) if known.any() else np.zeros(0)
-    total = np.bincount(codes[known], scores[known]) if known.any() else np.zeros(0)
-    return np.asarray(total / np.maximum(count, 1) * np.sqrt(count / max(1, count.sum())))
