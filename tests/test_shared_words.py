@@ -112,7 +112,7 @@ def test_people_are_found_by_the_words_that_are_left_and_strangers_are_not(mark,
         assert least <= power_at(mine, theirs, 0.05) <= most
 
 
-def test_names_are_texts_and_dates_codes_and_few_labels_are_none():
+def test_names_are_texts_and_dates_codes_levels_and_few_labels_are_none():
     def are_texts(labels):
         return is_text(sorted(set(labels)), np.unique(labels, return_counts=True)[1])
 
@@ -120,6 +120,7 @@ def test_names_are_texts_and_dates_codes_and_few_labels_are_none():
     assert are_texts([f"Anna{place} Miller" for place in places])
     assert not are_texts([f"2024-05-{place}" for place in places])
     assert not are_texts([f"A-{place}" for place in places])
+    assert not are_texts([f"Europe/Austria/Town{place}" for place in places])
     assert not are_texts(["never married", "self employed", "no answer"] * 20)
 
 

@@ -442,7 +442,7 @@ def are_texts(values):
     """Whether most labels of a column are different, with two words or more that have a letter, as names have."""
     texts = [value for value in values if value is not None]
     used = set(texts)
-    lengths = [sum(not word.isnumeric() for word in words_of(text)) for text in used]
+    lengths = [sum(bool(re.search(r"[^\W\d_]", part)) for part in text.split()) for text in used]
     return bool(used) and len(used) >= OWN_TEXT * len(texts) and mean(lengths) >= FEWEST_WORDS
 
 

@@ -25,7 +25,8 @@ WIDTH = 128
 LENGTH = 4.0
 """The length of the vector of a text; two labels of a category are the square root of 2 apart."""
 FEWEST_WORDS = 2
-"""The labels of a text have at least so many words with a letter on average, as names have: dates are no texts."""
+"""The labels of a text have at least so many parts with a letter between spaces on average, as names have: dates, codes
+and levels of a hierarchy are no texts."""
 OWN_TEXT = 0.5
 """At least so many labels per record make a column a text."""
 LOOKED_AT = 2_000
@@ -40,7 +41,7 @@ def is_text(labels: Sequence[str], counts: Floats | NDArray[np.int64]) -> bool:
     if not len(used) or len(used) < OWN_TEXT * float(counts.sum()):
         return False
     some = used[np.linspace(0, len(used) - 1, min(len(used), LOOKED_AT)).astype(np.intp)]
-    return float(np.mean([sum(map(_has_letter, words_of(labels[code]))) for code in some])) >= FEWEST_WORDS
+    return float(np.mean([sum(map(_has_letter, labels[code].split())) for code in some])) >= FEWEST_WORDS
 
 
 def _has_letter(word: str) -> bool:
