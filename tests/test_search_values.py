@@ -116,6 +116,21 @@ def test_candidates_that_agree_on_nothing_are_ranked_by_what_they_lack(as_large_
     assert_same(find_best(scorer, [everywhere(scorer)]), every_pair(scorer, everywhere(scorer)))
 
 
+@pytest.mark.parametrize("differ", [-1.0, 0.3, 0.0])
+@pytest.mark.parametrize("count", [1, 2, 400])
+def test_a_query_that_agrees_with_nobody_ties_with_all(as_large_blocks, differ, count):
+    """The lowest rows that are not left out come first; where candidates lack a value, those who do may be better."""
+    rng = np.random.default_rng(6)
+    b = rng.integers(0, 3, size=(count, 4)).astype(np.int32)
+    left_out = LeftOut(np.array([1, 1, 2]), np.array([0, 1, 2])) if count > 3 else None
+    for lacking in (False, True):
+        b[:, 3] = np.where(rng.random(count) < 0.5, -1, b[:, 3]) if lacking else b[:, 3]
+        a = np.array([[3, 3, 3, 3], [3, -1, 3, 3], [3, 3, 3, -1], [-1, -1, -1, -1]], dtype=np.int32)
+        scorer = weighed(rng, (a, b), (4,) * 4, differ)
+        found = find_best(scorer, [everywhere(scorer)], left_out=left_out)
+        assert_same(found, every_pair(scorer, everywhere(scorer), left_out))
+
+
 def test_a_single_candidate_has_no_second_and_no_candidate_is_no_best(as_large_blocks):
     scorer = coded(np.random.default_rng(5), 4, 2, 3, differ=True, missing=0.0, wide=False, copies=False)
     left_out = LeftOut(np.array([0, 1, 2, 3, 3]), np.array([0, 1, 0, 0, 1]))

@@ -201,6 +201,35 @@ def _score(
 
 
 @njit(nogil=True, cache=True)
+def _nobody_agrees(begins: Array, ends: Array, missing: Array, otherwise: Array) -> bool:
+    """Whether no candidate agrees with the query on any column, and all have the same score."""
+    for column in range(len(begins)):
+        if ends[column] > begins[column] or (missing[column] and otherwise[column] != 0.0):
+            return False
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _all_tied(
+    otherwise: Array, rows: Array, first: int, last: int, skips: Array, top: Array, who: Array, near: Array, many: Array
+) -> None:
+    """The result of a query that disagrees with every candidate: all are tied, and the lowest rows come first."""
+    score = 0.0
+    for column in range(len(otherwise)):
+        score += otherwise[column]
+    found, row = 0, 0
+    while found < 2 and row < len(rows):
+        left_out = False
+        for at in range(first, last):
+            left_out |= rows[skips[at]] == row
+        if not left_out:
+            top[found], who[found] = score, row
+            found += 1
+        row += 1
+    near[0], many[0] = score, len(rows) - (last - first)
+
+
+@njit(nogil=True, cache=True)
 def _bounds(
     rare: Array,
     low: Array,
@@ -302,7 +331,10 @@ def _search(
         top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
         many[:] = 0
         fits, over, looked = True, False, 0
-        for taken in range(columns):
+        if _nobody_agrees(begins, ends, missing, otherwise):
+            _all_tied(otherwise, rows, skip_first[number], skip_last[number], skips, top, who, near, many)
+            over = True
+        for taken in range(0 if over else columns):
             column = order[taken]
             looked += ends[column] - begins[column]
             if looked > LOOKED_AT:
