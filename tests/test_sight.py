@@ -340,7 +340,7 @@ def test_noise_and_empty_cells_that_hide_people_are_no_blindness(release, size):
 
 
 def test_noise_that_hides_everybody_is_named_and_other_noise_is_not():
-    said = "attackers hardly find people whose values got as much noise as the release seems to have"
+    said = "attackers hardly find people whose values got, at random, as much noise as the release seems to have"
     assert said in audited(with_overwhelming_noise, size=300).verdict.sentence
     assert said not in audited(with_noise, size=300).verdict.sentence
 

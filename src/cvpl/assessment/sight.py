@@ -121,7 +121,7 @@ def _protection(planted: PlantedPeople, form: RankForm) -> list[out.Finding]:
     kinds = {"noise": any(part.noise > 0 for part in parts), "empty cells": any(part.gaps > 0 for part in parts)}
     much = " and as many ".join(kind for kind, there in kinds.items() if there)
     much = f"as {'much' if kinds['noise'] else 'many'} {much}"
-    message = f"attackers hardly find people whose values got {much} as the release seems to have, which hides them"
+    message = f"attackers hardly find people whose values got, at random, {much} as the release seems to have"
     return [out.Finding(check=DISTURBED, closes_gate=False, message=message)]
 
 
