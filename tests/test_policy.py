@@ -18,7 +18,9 @@ from cvpl.evaluation.policy import PRESETS
 from examples import TIMES
 
 NUMBERS = tuple("uvwxyz")
-COLUMNS = {"who": {"role": "id"}} | {name: {"role": "attribute", "type": "numeric"} for name in NUMBERS}
+COLUMNS = {"who": {"role": "id"}} | {
+    name: {"role": "attribute", "type": "numeric", "recoded": False} for name in NUMBERS
+}
 SETTINGS = {"columns": COLUMNS, "attacker": "paper"}
 EXACT = SETTINGS | {"report": {"suppress_below": 1}}
 LINKED = {"figure": "linkage_rate", "bound": "estimate", "max": 1.0}

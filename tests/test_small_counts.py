@@ -439,7 +439,8 @@ def test_a_share_of_0_names_what_is_counted():
 def test_the_attributable_rate_without_a_threshold_is_the_risk():
     """Half of the controls are a reference sample for some attackers; that must not part one figure into two."""
     tables, names = world(6, size=600), ("rarity", "rarity_reference", "nearest_reference")
-    found = audited(tables, SETTINGS | {"attacker": "default"}, attackers=names, quick=True)
+    declared = {"columns": {name: item | {"recoded": False} for name, item in COLUMNS.items()}, "attacker": "default"}
+    found = audited(tables, SETTINGS | declared, attackers=names, quick=True)
     assert found.threshold is None and found.risk.false_rate == 0.05
     own = found.attributable_rate
     assert (own.estimate, own.low, own.high) == (found.risk.estimate, found.risk.low, found.risk.high)
