@@ -53,9 +53,9 @@ def betweenness(people: Floats, released: Floats) -> Floats:
         return result
     affordable = MOST_LINES // len(people) ** 2
     if affordable >= FEWEST_RECORDS:
-        records = _nearest(people, released, affordable)
+        records, columns = _nearest(people, released, affordable), np.ascontiguousarray(people.T)
         for person, near in enumerate(records):
-            result[person] = _along_all(people, person, released[near])
+            result[person] = _along_all(columns, person, released[near])
         return result
     records = _nearest(people, released, RECORDS)
     used = np.unique(records)
@@ -67,15 +67,18 @@ def betweenness(people: Floats, released: Floats) -> Floats:
     return result
 
 
-def _along_all(people: Floats, person: int, records: Floats) -> float:
-    """The evidence of one person, with every other person as the other end."""
-    to_record, to_other = records - people[person], people - people[person]
-    near, far = np.sqrt((to_record**2).sum(axis=1)), np.sqrt((to_other**2).sum(axis=1))
-    records_there, others = near > 0, far > 0
-    if not records_there.any() or not others.any():
+def _along_all(columns: Floats, person: int, records: Floats) -> float:
+    """The evidence of one person, with every other person as the other end; people are columns."""
+    own = columns[:, person]
+    to_record, to_other = records - own, columns - own[:, None]
+    near, far = np.sqrt((to_record**2).sum(axis=1)), np.sqrt((to_other**2).sum(axis=0))
+    there = near > 0
+    if not there.any():
         return 0.0
-    near, far = near[records_there], far[others]
-    cosine = (to_record[records_there] / near[:, None]) @ (to_other[others] / far[:, None]).T
+    near = near[there]
+    far[far == 0] = np.inf  # nobody lies between equal people: every cosine is 0
+    to_other /= far
+    cosine = (to_record[there] / near[:, None]) @ to_other
     best = min(_best_between(cosine, near, far * (1 - EXACT)), 1.0)
     return -float(np.log(max(np.sqrt(max(1 - best**2, 0.0)), EXACT))) if best > 0 else 0.0
 

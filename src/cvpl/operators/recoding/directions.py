@@ -145,5 +145,9 @@ def tried_on_records(people: Floats, released: Floats, at: Ints, flips: Sequence
 
 def _nearness(people: Floats, released: Floats, weight: Floats) -> Floats:
     """The logarithm of each person's distance to the nearest record."""
-    squares = (people**2).sum(axis=1)[:, None] + (released**2).sum(axis=1) - 2 * people @ released.T + weight
+    ones = np.ones(len(people))
+    squares = np.column_stack([people, (people**2).sum(axis=1), ones]) @ np.vstack(
+        [-2 * released.T, np.ones(len(released)), (released**2).sum(axis=1)]
+    )
+    squares += weight
     return np.asarray(np.log(np.maximum(squares.min(axis=1), 1e-6)) / 2)

@@ -26,9 +26,11 @@ WINDOW = 15
 """A local median is that of so many neighbouring pairs."""
 MOST_RECORDS = 3_000
 """So many released records at most are paired."""
-_CHUNK = 500
-_DECIMALS = 9
-"""Squared distances are rounded, so that equal ones are equal however they were added up."""
+_CHUNK = 100
+_PRECISION = 1e9
+"""Squared distances are rounded to one part in this, so that equal ones are equal however they were added up."""
+_SMALLEST = 1e-3
+"""A second-best distance of 0 counts as this, in the same parts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +87,17 @@ def _pairs(records: Floats, people: Floats) -> tuple[Ints, Floats]:
     """The nearest person of each record, and its distance over that of the second nearest."""
     nearest, ratio = np.empty(len(records), dtype=np.int64), np.empty(len(records))
     squares = (people**2).sum(axis=1)
+    columns = np.vstack([-2 * people.T, np.ones(len(people)), squares])
     for start in range(0, len(records), _CHUNK):
         part = records[start : start + _CHUNK]
-        apart = np.round((part**2).sum(axis=1)[:, None] + squares - 2 * part @ people.T, _DECIMALS)
+        apart = np.column_stack([part, (part**2).sum(axis=1), np.ones(len(part))]) @ columns
+        apart *= _PRECISION
+        np.rint(apart, out=apart)
         rows = np.arange(len(part))
         first = apart.argmin(axis=1)
         best = apart[rows, first]
         apart[rows, first] = np.inf
         second = apart.min(axis=1)
         nearest[start : start + _CHUNK] = first
-        ratio[start : start + _CHUNK] = np.maximum(best, 0) / np.maximum(second, 1e-12)
+        ratio[start : start + _CHUNK] = np.maximum(best, 0) / np.maximum(second, _SMALLEST)
     return nearest, ratio
