@@ -32,7 +32,16 @@ COLUMNS = {
 TEXTS = {"note": {"role": "attribute", "type": "category"}, "remark": {"role": "attribute", "type": "category"}}
 _TOWNS, _TRADES = ("Ashby", "Bree", "Corby", "Dale"), ("baker", "cook", "smith")
 _WORDS = [f"word{number}" for number in range(40)]
-SEVEN = ("ranks", "ranks_reference", "ranks_fellegi_sunter", "differences", "between", "words", "single_values")
+THROUGH_CHANGES = (
+    "ranks",
+    "ranks_reference",
+    "ranks_fellegi_sunter",
+    "differences",
+    "ratios",
+    "between",
+    "words",
+    "single_values",
+)
 CHANGES = ("none", "units", "mirrored", "logged and shifted", "new labels", "everything", "strangers")
 
 

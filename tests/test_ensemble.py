@@ -21,9 +21,9 @@ from cvpl.workflows.reading import read_plan
 EXACT = [
     name
     for name, item in FAMILY.items()
-    if item.get("alignment") not in ("cells", "differences") and item.get("evidence") != "words"
+    if item.get("alignment") not in ("cells", "differences", "ratios") and item.get("evidence") != "words"
 ]
-"""The members that run on a release of single values, without two columns of one unit."""
+"""The members that run on a release of single values, without two columns of one unit or three numbers above 0."""
 COLUMNS = {
     "person_id": {"role": "id"},
     "age": {"role": "quasi_identifier", "type": "numeric", "block": {"bin": 10}},

@@ -11,7 +11,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from changed_worlds import COLUMNS, SEVEN, START, TEXTS, both_scores, changed_world, listed, people, texts
+from changed_worlds import COLUMNS, START, TEXTS, THROUGH_CHANGES, both_scores, changed_world, listed, people, texts
 from cvpl.evaluation.control import power_at
 from oracle import through_changes as oracle
 from oracle.attack import attack as oracle_attack
@@ -107,6 +107,19 @@ def test_differences_take_the_place_of_times_and_of_numbers_of_one_unit(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_ratios_are_compared_and_nothing_else(seed):
+    """Distances of the logarithms of ratios between numbers that are above 0 for all originals and controls."""
+    world = changed_world(seed)
+    done, scores, controls = both_scores(world.pair, "ratios")
+    tables = {"original": world.original, "protected": world.protected, "control": world.control}
+    logs, columns = oracle.log_ratios(tables, world.columns)
+    assert list(columns) == [name for name, _ in done.form.describe()]
+    mine = compared(logs, columns, NEAREST | PLAIN)
+    assert scores == pytest.approx(mine[0], abs=CLOSE)
+    assert controls == pytest.approx(mine[1], abs=CLOSE)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_points_between_people_are_found_on_every_line(seed):
     """Numbers and times as they are scaled for distances, originals and controls as the other end alike."""
     world = changed_world(seed)
@@ -150,22 +163,23 @@ def test_words_of_all_texts_are_compared_with_one_record_at_a_time(seed):
     assert controls == pytest.approx(mine[1], abs=CLOSE)
 
 
-@pytest.mark.parametrize("name", SEVEN)
+@pytest.mark.parametrize("name", THROUGH_CHANGES)
 def test_columns_that_are_not_vectorized_tell_nothing(name):
-    """Columns that give everybody away find nobody with `vectorize: false`; the other two say next to nothing."""
+    """Columns that give everybody away find nobody with `vectorize: false`; the other three say next to nothing."""
     rng, count, words = np.random.default_rng(0), 200, [f"w{place}" for place in range(300)]
 
     def table(rows):
         days = {side: [START + timedelta(minutes=int(m)) for m in rng.integers(0, 10**6, rows)] for side in "ab"}
         return days | {
-            "income": rng.normal(size=rows).tolist(),
+            "income": rng.lognormal(size=rows).tolist(),
             "note": [" ".join(rng.choice(words, 8)) for _ in range(rows)],
-            "x": rng.integers(0, 5, rows).astype(float).tolist(),
-            "y": rng.integers(0, 5, rows).astype(float).tolist(),
+            **{name: rng.integers(1, 5, rows).astype(float).tolist() for name in "xyz"},
         }
 
     original, control, other = (table(count) for _ in range(3))
-    kinds = {"a": "datetime", "b": "datetime", "income": "numeric", "note": "category", "x": "numeric", "y": "numeric"}
+    kinds = {"a": "datetime", "b": "datetime", "income": "numeric", "note": "category"} | dict.fromkeys(
+        "xyz", "numeric"
+    )
     columns = {column: {"role": "quasi_identifier", "type": kind} for column, kind in kinds.items()}
     telling = ("a", "b", "income", "note")
     release = other | {column: original[column] for column in telling}

@@ -110,7 +110,7 @@ def test_attackers_that_score_every_pair_search_fewer_people_in_a_large_release(
     plan = load(CONFIG).quickly()
     asked = {name: plan.most_asked(attacker, 1_000_000) for name, attacker in plan.attackers.items()}
     every_pair = {"unprojected", "rarity_density", "fellegi_sunter_em_density", "ranks", "ranks_reference"}
-    every_pair |= {"between", "words"}
+    every_pair |= {"ratios", "between", "words"}
     every_pair |= {name for name in asked if name.startswith("nearest")}
     assert {name: people for name, people in asked.items() if people != 2_000} == dict.fromkeys(every_pair, 500)
     assert max(plan.most_asked(attacker, 160_000) for attacker in plan.attackers.values()) == 2_500

@@ -171,6 +171,7 @@ def test_a_healthy_release_has_no_finding(release, size, seed):
     assert result.verdict.kind == "indistinguishable_from_zero"
 
 
+NUMBERS = ["age", "income", "weight"]
 LINKED = {"income": "numeric", "weight": "numeric"}
 
 
@@ -305,6 +306,18 @@ def test_attackers_who_do_not_see_a_change_are_told_from_those_who_do():
     assert "change_not_seen" not in blind(audited(with_noise, attackers=BLINDED))
 
 
+def test_people_whose_numbers_have_a_factor_of_their_own_are_found_by_ratios():
+    """Every column keeps its distribution nearly, so no column shows the change: an attacker has to see through it."""
+    rng = np.random.default_rng(8)
+    original, control = (people(count, rng)[NUMBERS] for count in (200, 240))
+    factors = np.exp(0.5 * rng.normal(size=(len(original), 1)))
+    made = (original * factors).iloc[rng.permutation(len(original))]
+    kinds = dict.fromkeys(NUMBERS, "numeric")
+    found = {names: _audit(original, made, control, names, kinds) for names in (SEEING, (*SEEING, "ratios"))}
+    assert [result.verdict.kind for result in found.values()] == ["indistinguishable_from_zero", "linkable"]
+    assert found[*SEEING, "ratios"].attributable_rate.low > 0.9
+
+
 def coarse(table, rng):
     halves = {name: np.where(table[name] > table[name].median(), "high", "low") for name in ("age", "income", "weight")}
     ends = {"age": ("18-45", "46-90"), "income": ("0-22000", "22001-900000"), "weight": ("20-75", "76-160")}
@@ -328,9 +341,6 @@ def with_overwhelming_noise(table, rng):
 
 def with_gaps(table, rng):
     return table.mask(rng.random(table.shape) < 0.7)
-
-
-NUMBERS = ["age", "income", "weight"]
 
 
 @pytest.mark.parametrize(("release", "size"), [(with_overwhelming_noise, 300), (with_gaps, 1_000)])

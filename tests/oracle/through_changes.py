@@ -386,6 +386,32 @@ def subtracted(original, protected, control, columns):
     return made, kinds, pairs
 
 
+def log_ratios(tables, columns):
+    """Logarithms of the ratios of the first six numbers that vary and are above 0 for everybody; None where unknown."""
+    people = together(tables["original"], tables["control"])
+    numbers = [name for name, column in columns.items() if column["type"] == "numeric"]
+    above = [n for n in numbers if min(known(people[n]), default=0) > 0 and len(set(known(people[n]))) > 1][
+        :MOST_COMPARED
+    ]
+    pairs = list(itertools.combinations(above, 2)) if len(above) >= 3 else []
+    kinds = {f"{one} / {other}": {"role": columns[one]["role"], "type": "numeric"} for one, other in pairs}
+    made = {
+        table: {
+            f"{one} / {other}": [log_ratio(x, y) for x, y in zip(values[one], values[other], strict=True)]
+            for one, other in pairs
+        }
+        for table, values in tables.items()
+    }
+    return made, kinds
+
+
+def log_ratio(x, y):
+    """The logarithm of x / y; None unless both are above 0."""
+    if x is None or y is None or x <= 0 or y <= 0:
+        return None
+    return math.log(x) - math.log(y)
+
+
 def one_unit(one, other):
     return all(len(set(values)) > 1 for values in (one, other)) and distance(one, other) <= OVERLAP
 

@@ -17,10 +17,11 @@ from cvpl.operators.vectorization import Vectorization
 from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
-Alignment = Literal["none", "release", "cells", "ranks", "differences"]
+Alignment = Literal["none", "release", "cells", "ranks", "differences", "ratios"]
 """What the attacker does with its own values: nothing; generalize them to the released ones; generalize them only where
 the release has single values, and compare other cells by the values that they allow; compare the ranks of numbers and
-times, and labels under their names in the release; or compare differences between times, and between numbers."""
+times, and labels under their names in the release; compare differences between times, and between numbers; or compare
+ratios between numbers."""
 Evidence = Literal["best", "margin", "reference", "density", "values", "between", "words"]
 """The evidence for a link: the best candidate's score, its lead over the second best or over the best reference person,
 how much denser the release is around the record than the reference, how much more often the release has its single
@@ -42,7 +43,8 @@ class Attacker(Settings):
     columns of how much more often the release has its value than other people; `between`, how exactly a released
     record lies on the line between it and another known person (`attack.interpolation`). With `alignment` set to
     `ranks` both tables are compared by rank scores, and labels by the names that they seem to have in the release
-    (`operators.recoding`); with `differences`, by the differences between times, and between numbers, of one record.
+    (`operators.recoding`); with `differences`, by the differences between times, and between numbers, of one record;
+    with `ratios`, by the ratios between its numbers, and nothing else.
     """
 
     knows: tuple[str, ...] | None = None

@@ -12,7 +12,7 @@ from cvpl.attack.errors_in_knowledge import with_errors
 from cvpl.attack.people_draw import EACH_ROW, Drawn, PeopleDraw
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, detect, with_shifts
+from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, RatioForm, detect, with_shifts
 from cvpl.operators.recoding import Recoding
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
@@ -101,13 +101,16 @@ def _common_form(pair: Pair, attacker: Attacker, held: Table, protected: Table, 
     granularity = detect(held, protected)
     if attacker.alignment == "cells":
         return granularity.without(generalized_columns(held, protected))
-    if attacker.alignment not in ("differences", "ranks"):
+    if attacker.alignment not in ("differences", "ratios", "ranks"):
         return granularity
     control = None if pair.control is None else with_errors(attacker.view(pair.control), attacker.errors, seed)
     if attacker.alignment == "ranks":
         return rank_form(held, protected, control, seed, granularity)
     people = _known_people_of(held, control)
-    return DifferenceForm.of(granularity, people, attacker.vectorization.compared(people))
+    compared = attacker.vectorization.compared(people)
+    if attacker.alignment == "ratios":
+        return RatioForm.of(people, compared)
+    return DifferenceForm.of(granularity, people, compared)
 
 
 def rank_form(

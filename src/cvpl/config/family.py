@@ -47,6 +47,7 @@ FAMILY: Mapping[str, Mapping[str, Any]] = {
     "ranks_reference": _NEAREST_RANKS | {"evidence": "reference"},
     "ranks_fellegi_sunter": _RANKS | _ESTIMATED | {"alignment": "ranks"},
     "differences": _OPEN | {"alignment": "differences", "similarity": {"rarity": {"tolerance": 0}}},
+    "ratios": _NEAREST | {"alignment": "ratios", "projection": "identity"},
     "between": _NEAREST | {"projection": "identity", "evidence": "between"},
     "words": _NEAREST | {"projection": "identity", "evidence": "words"},
     "single_values": _RARITY | {"evidence": "values"},

@@ -19,7 +19,7 @@ from cvpl.config.written import AuditConfig, InferenceConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.evaluation.population import population_size
-from cvpl.operators.alignment import compared_differences
+from cvpl.operators.alignment import compared_differences, compared_ratios
 from cvpl.operators.similarity import generalized_columns
 from cvpl.operators.vectorization import Vectorization
 from cvpl.search.budget import Budget
@@ -230,6 +230,8 @@ def _has_what_is_compared(attacker: Attacker, pair: Pair) -> bool:
         return bool(generalized_columns(original, protected))
     if attacker.alignment == "differences":
         return bool(compared_differences(original, compared))
+    if attacker.alignment == "ratios":
+        return bool(compared_ratios(original, compared))
     if attacker.evidence in ("between", "values", "words") and pair.control is None:
         return False  # the own match cannot be left out of evidence that no single record gives
     if attacker.evidence == "words":

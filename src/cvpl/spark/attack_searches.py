@@ -72,7 +72,7 @@ def can_be_searched(attacker: Attacker, levers: Levers) -> bool:
     blocking = attacker.blocking
     equal = blocking.compares_everybody or blocking.match == "equality"
     plain = len(blocking.any_of) == 1 and not isinstance(blocking.any_of[0], Lsh)
-    as_it_is = attacker.alignment not in ("ranks", "differences")
+    as_it_is = attacker.alignment not in ("ranks", "differences", "ratios")
     return equal and plain and as_it_is and not levers.used and not attacker.errors
 
 

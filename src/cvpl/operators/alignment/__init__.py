@@ -3,10 +3,17 @@
 A release shows how it was made: its numbers lie on a grid, its times are full hours, its labels end in stars. An
 attacker with the exact data can coarsen them in the same way. `detect` estimates the granularity from the values of the
 two tables, column by column and without true matches; `Granularity.apply` generalizes a table to it. Other common forms
-of both tables are ranks and differences (`common_form`).
+of both tables are ranks, differences and ratios (`common_form`).
 """
 
-from cvpl.operators.alignment.common_form import CommonForm, DifferenceForm, RankForm, compared_differences
+from cvpl.operators.alignment.common_form import (
+    CommonForm,
+    DifferenceForm,
+    RankForm,
+    RatioForm,
+    compared_differences,
+    compared_ratios,
+)
 from cvpl.operators.alignment.granularity import Granularity, detect
 from cvpl.operators.alignment.shifts import with_shifts
 
@@ -15,7 +22,9 @@ __all__ = [
     "DifferenceForm",
     "Granularity",
     "RankForm",
+    "RatioForm",
     "compared_differences",
+    "compared_ratios",
     "detect",
     "with_shifts",
 ]

@@ -1,4 +1,4 @@
-"""The common form of both tables in which an attacker compares them: coarsened values, ranks, or differences."""
+"""The common form of both tables in which an attacker compares them: coarsened values, ranks, differences or ratios."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Numbers,
 Floats = NDArray[np.float64]
 
 MOST_COMPARED = 6
-"""Differences are taken between so many times, and so many numbers, at most."""
+"""Differences are taken between so many times, and so many numbers, at most; ratios between so many numbers."""
+FEWEST_COMPARED = 3
+"""Ratios are compared of so many numbers or more: one ratio alone tells few people apart."""
 OVERLAP = 0.7
 """Two numbers have one unit if the Kolmogorov-Smirnov distance of their values is at most this."""
 _DAY = 86_400e6
@@ -106,6 +108,62 @@ class DifferenceForm:
             apart = _difference(table.columns[one], table.columns[other])
             fetch[name] = place.put(_whole(apart) if {one, other} <= self.days else apart)
         return Table(table.name, table.rows, tuple(specs), Columns(fetch), place)
+
+
+@dataclass(frozen=True, eq=False)
+class RatioForm:
+    """Logarithms of the ratios between numbers, and nothing else: a factor of each person's own cancels in them."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, people: Table, columns: Sequence[str]) -> RatioForm:
+        """The pairs of numbers among these columns that are above 0 for all originals and controls."""
+        return cls(compared_ratios(people, columns))
+
+    def apply(self, table: Table) -> Table:
+        """The attacker's ratios; rounding moves a ratio a little, and the nearest one still counts."""
+        return self._ratios(table)
+
+    def apply_released(self, table: Table) -> Table:
+        """The released ratios."""
+        return self._ratios(table)
+
+    def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
+        """The ratios."""
+        return [(f"{one} / {other}", "ratio") for one, other in self.pairs]
+
+    def _ratios(self, table: Table) -> Table:
+        place = table.place.another()
+        roles = {spec.name: spec.role for spec in table.specs}
+        names = [f"{one} / {other}" for one, other in self.pairs]
+        specs = [ColumnSpec(name, roles[one], "numeric") for name, (one, _) in zip(names, self.pairs, strict=True)]
+        logs = {name: _log(table.columns[name]) for pair in self.pairs for name in pair}
+        fetch: dict[str, Fetch] = {}
+        for name, (one, other) in zip(names, self.pairs, strict=True):
+            values = logs[one] - logs[other]
+            fetch[name] = place.put(Numbers(values, values, values))
+        return Table(table.name, table.rows, tuple(specs), Columns(fetch), place)
+
+
+def compared_ratios(people: Table, columns: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The pairs among these columns whose ratios are compared: numbers above 0 that vary, if there are enough."""
+    numbers = [
+        spec.name
+        for spec in people.specs
+        if spec.name in columns and spec.type == "numeric" and _varies_above_0(_known(people.columns[spec.name]))
+    ][:MOST_COMPARED]
+    return tuple(combinations(numbers, 2)) if len(numbers) >= FEWEST_COMPARED else ()
+
+
+def _varies_above_0(values: Floats) -> bool:
+    return len(values) > 0 and 0 < values.min() < values.max()
+
+
+def _log(column: ColumnData) -> Floats:
+    """The logarithms of numbers above 0; NaN elsewhere."""
+    values = column.ordinal()
+    return np.log(values, where=values > 0, out=np.full(len(values), np.nan))
 
 
 def compared_differences(people: Table, columns: Sequence[str]) -> tuple[tuple[str, str], ...]:
