@@ -16,7 +16,6 @@ from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.loading import load
-from cvpl.experiments.world import CONFIG, people
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
@@ -36,6 +35,7 @@ from cvpl.tables.pair import read_inputs
 from cvpl.tables.reading_settings import Reading
 from cvpl.workflows.audit import plan_audit
 from cvpl.workflows.protect import Protector
+from cvpl_paper.world import CONFIG, people
 from examples import TIMES, examples, examples_apart
 from shared_data import SHARED, needs_data
 

@@ -13,14 +13,20 @@ from hypothesis import given, settings
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.truth import evaluate_truth
-from cvpl.experiments.baselines.block_pairs import listed_pairs
-from cvpl.experiments.baselines.distances import (
+from cvpl.operators.blocking import Blocking, Key
+from cvpl.operators.vectorization import Vectorization
+from cvpl.search.best import TIE
+from cvpl.search.blocks import Partition
+from cvpl.search.budget import Budget
+from cvpl.tables.identity import TrueMatches
+from cvpl_paper.baselines.block_pairs import listed_pairs
+from cvpl_paper.baselines.distances import (
     NearestDistances,
     distance_to_closest_record,
     nearest_distances,
     nearest_neighbour_distance_ratio,
 )
-from cvpl.experiments.baselines.random_within_block import (
+from cvpl_paper.baselines.random_within_block import (
     expected_linkage_rate,
     expected_top1_hit_rate,
     pick,
@@ -29,13 +35,7 @@ from cvpl.experiments.baselines.random_within_block import (
     picked_top1_hit_rate,
     shares_above,
 )
-from cvpl.experiments.baselines.same_source import same_source_share, training_share
-from cvpl.operators.blocking import Blocking, Key
-from cvpl.operators.vectorization import Vectorization
-from cvpl.search.best import TIE
-from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
-from cvpl.tables.identity import TrueMatches
+from cvpl_paper.baselines.same_source import same_source_share, training_share
 from examples import examples
 from worlds import BASE, make_pair, package_attacker, worlds
 

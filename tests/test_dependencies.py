@@ -23,7 +23,7 @@ def imported():
                 names.update(alias.name.split(".")[0] for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 names.add(node.module.split(".")[0])
-    return names - set(sys.stdlib_module_names) - {"cvpl"}
+    return names - set(sys.stdlib_module_names) - {"cvpl", "cvpl_paper"}
 
 
 def declared():

@@ -15,21 +15,21 @@ import pytest
 
 from cvpl.cli.main import run as command
 from cvpl.errors import UsageError
-from cvpl.experiments import cells as every_cell
-from cvpl.experiments import paper
-from cvpl.experiments.cells import VARIANTS, Cell, run_cell
-from cvpl.experiments.collected import Collected, figure, mean_of
-from cvpl.experiments.finding import Finding
-from cvpl.experiments.findings import all_findings
-from cvpl.experiments.journal import JOURNAL, TIMINGS, Journal
-from cvpl.experiments.paper_table import PaperTable
-from cvpl.experiments.reproduction import FINDINGS, TABLES, TABLES_CSV, Reproduction
-from cvpl.experiments.running import run_all
-from cvpl.experiments.tables import all_tables
-from cvpl.experiments.world import CONFIGURATIONS, SEEDS, people, release, resolved
 from cvpl.tables.columns import Labels, Numbers, Times
 from cvpl.tables.in_memory import matches_of, pair_of
 from cvpl.tables.pair import read_inputs
+from cvpl_paper import cells as every_cell
+from cvpl_paper import paper
+from cvpl_paper.cells import VARIANTS, Cell, run_cell
+from cvpl_paper.collected import Collected, figure, mean_of
+from cvpl_paper.finding import Finding
+from cvpl_paper.findings import all_findings
+from cvpl_paper.journal import JOURNAL, TIMINGS, Journal
+from cvpl_paper.paper_table import PaperTable
+from cvpl_paper.reproduction import FINDINGS, TABLES, TABLES_CSV, Reproduction
+from cvpl_paper.running import run_all
+from cvpl_paper.tables import all_tables
+from cvpl_paper.world import CONFIGURATIONS, SEEDS, people, release, resolved
 from examples import TIMES, examples_apart
 
 SMALL = Reproduction(100 if TIMES > 1 else 200, SEEDS[:1], (0.0, 0.05))
@@ -231,7 +231,7 @@ def test_a_killed_run_ends_with_the_same_tables(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(source)!r})\n"
         "from pathlib import Path\n"
-        "from cvpl.experiments.reproduction import Reproduction\n"
+        "from cvpl_paper.reproduction import Reproduction\n"
         "if __name__ == '__main__':\n"
         f"    Reproduction({SMALL.records}, {SMALL.seeds}, {SMALL.outliers}).run(Path(sys.argv[1]), workers=1)\n"
     )

@@ -14,9 +14,6 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.errors import LimitError
 from cvpl.evaluation.truth import evaluate_truth
-from cvpl.experiments.baselines.agreement import Comparison, compare_tables
-from cvpl.experiments.baselines.agreement_patterns import count_patterns
-from cvpl.experiments.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
 from cvpl.operators.similarity.patterns import Patterns
@@ -24,6 +21,9 @@ from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.best import TIE
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.identity import TrueMatches
+from cvpl_paper.baselines.agreement import Comparison, compare_tables
+from cvpl_paper.baselines.agreement_patterns import count_patterns
+from cvpl_paper.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link
 from examples import examples
 from worlds import BASE, make_pair, package_attacker, worlds
 

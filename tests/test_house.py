@@ -9,15 +9,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "cvpl"
+PACKAGES = (PACKAGE, ROOT / "src" / "cvpl_paper")
 MOST_ROOT_MODULES = 8
 MOST_LAYERS = 13
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc"}
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its dotted name."""
+    """Every module of both packages by its dotted name."""
     found = {}
-    for path in PACKAGE.rglob("*.py"):
+    for path in (path for package in PACKAGES for path in package.rglob("*.py")):
         name = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         found[name.removesuffix(".__init__")] = path
     return found
@@ -29,9 +30,9 @@ def imports() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {name: set() for name in known}
     for name, path in known.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "cvpl":
+            if isinstance(node, ast.ImportFrom) and node.module:
                 whole = {f"{node.module}.{alias.name}" for alias in node.names} & known.keys()
-                found[name] |= whole or {node.module}
+                found[name] |= whole or {node.module} & known.keys()
             elif isinstance(node, ast.Import):
                 found[name] |= {alias.name for alias in node.names} & known.keys()
     return found

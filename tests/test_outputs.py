@@ -142,46 +142,50 @@ def test_one_file_is_not_written_twice(place, monkeypatch, capsys):
 
 AUDIT = ["original.csv", "--config", "audit.yaml", "--out", "out"]
 WRITERS = {
-    "audit": (["audit", "released.csv", *AUDIT], ["result.json", "report.html"], "workflows.audit.audit"),
-    "guess": (["audit", "original.csv", "released.csv", "--out", "out"], ["audit.yaml"], "workflows.audit.audit"),
+    "audit": (["audit", "released.csv", *AUDIT], ["result.json", "report.html"], "cvpl.workflows.audit.audit"),
+    "guess": (["audit", "original.csv", "released.csv", "--out", "out"], ["audit.yaml"], "cvpl.workflows.audit.audit"),
     "compare": (
         ["compare", *AUDIT[:1], "released.csv", "control.csv", *AUDIT[1:]],
         ["comparison.json", "comparison.html"],
-        "workflows.compare.compare.compare",
+        "cvpl.workflows.compare.compare.compare",
     ),
     "surface": (
         ["surface", *AUDIT, "--mechanism", "perturbation"],
         ["surface.json", "surface.html"],
-        "workflows.surface.surface.surface",
+        "cvpl.workflows.surface.surface.surface",
     ),
     "trial": (
         ["trial", *AUDIT, "--mechanism", "cp {input} {output}"],
         ["trial.json", "trial.html"],
-        "workflows.trial.trial.trial",
+        "cvpl.workflows.trial.trial.trial",
     ),
     "benchmark": (
         ["benchmark", "b.yaml", "--out", "out"],
         ["benchmark.json", "leaderboard.md", "leaderboard.csv", "report.html"],
-        "workflows.benchmark.benchmark.benchmark",
+        "cvpl.workflows.benchmark.benchmark.benchmark",
     ),
     "protect": (
         ["protect", *AUDIT, "--method", "mondrian", "--strength", "5"],
         ["mondrian_5.csv"],
-        "workflows.protect.Protector.read",
+        "cvpl.workflows.protect.Protector.read",
     ),
     "split": (
         ["split", "original.csv", "--out", "out"],
         ["original_release.csv", "original_control.csv", "original_split.json"],
-        "workflows.split.read_people",
+        "cvpl.workflows.split.read_people",
     ),
-    "simulate": (["simulate", "out/new.csv"], ["new.csv", "audit.yaml"], "workflows.simulate.simulate"),
-    "init": (["init", "original.csv", "released.csv", "--out", "out/a.yaml"], ["a.yaml"], "workflows.propose.propose"),
+    "simulate": (["simulate", "out/new.csv"], ["new.csv", "audit.yaml"], "cvpl.workflows.simulate.simulate"),
+    "init": (
+        ["init", "original.csv", "released.csv", "--out", "out/a.yaml"],
+        ["a.yaml"],
+        "cvpl.workflows.propose.propose",
+    ),
     "reproduce": (
         ["reproduce", "--out", "out"],
         ["tables.md", "tables.csv", "findings.md", "risk_surface.svg"],
-        "experiments.reproduction.Reproduction.run",
+        "cvpl_paper.reproduction.Reproduction.run",
     ),
-    "report": (["report", "out/result.json"], ["report.html"], "reports.files.write_report"),
+    "report": (["report", "out/result.json"], ["report.html"], "cvpl.reports.files.write_report"),
 }
 
 
@@ -198,7 +202,7 @@ def test_an_existing_file_is_replaced_only_if_that_is_asked_for(place, results, 
         begun.append(name)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"cvpl.{work}", begin)
+    monkeypatch.setattr(work, begin)
     if name == "simulate":
         monkeypatch.setattr("cvpl.cli.simulate.simulate", begin)
     for file in files:

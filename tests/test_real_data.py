@@ -11,17 +11,17 @@ import pytest
 import cvpl
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.cli.main import run as command
-from cvpl.experiments import real_data
-from cvpl.experiments.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
-from cvpl.experiments.real_cells import RealCell, _changed, association
-from cvpl.experiments.real_data import FIGURES, PAGE, RealData
-from cvpl.experiments.real_findings import all_findings, contributions
-from cvpl.experiments.real_page import beyond_the_family, most_found, not_assessable
-from cvpl.experiments.real_run import RealRun
-from cvpl.experiments.real_tables import ADULT, GERMAN, TABLES
-from cvpl.experiments.weighed import at_the_start, weighed
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.workflows.reading import read_plan
+from cvpl_paper import real_data
+from cvpl_paper.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
+from cvpl_paper.real_cells import RealCell, _changed, association
+from cvpl_paper.real_data import FIGURES, PAGE, RealData
+from cvpl_paper.real_findings import all_findings, contributions
+from cvpl_paper.real_page import beyond_the_family, most_found, not_assessable
+from cvpl_paper.real_run import RealRun
+from cvpl_paper.real_tables import ADULT, GERMAN, TABLES
+from cvpl_paper.weighed import at_the_start, weighed
 from examples import TIMES
 from shared_data import SHARED, needs_data
 

@@ -116,8 +116,8 @@ if __name__ == "__mp_main__":
     sys.exit()
 from dataclasses import dataclass
 from pathlib import Path
-from cvpl.experiments.journal import Journal
-from cvpl.experiments.running import run_all
+from cvpl_paper.journal import Journal
+from cvpl_paper.running import run_all
 
 @dataclass(frozen=True)
 class Cell:

@@ -14,8 +14,8 @@ import os, sys, time
 from dataclasses import dataclass
 from pathlib import Path
 
-from cvpl.experiments.journal import Journal
-from cvpl.experiments.running import run_all
+from cvpl_paper.journal import Journal
+from cvpl_paper.running import run_all
 
 @dataclass(frozen=True)
 class Sleep:

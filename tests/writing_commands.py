@@ -90,8 +90,8 @@ def call(name, tables, out):
 
 def make_light():
     """Have commands do less, but write all of their files: a PDF without a browser, three cells of the paper."""
-    reproduction = import_module("cvpl.experiments.reproduction")
-    cell = import_module("cvpl.experiments.cells").Cell
+    reproduction = import_module("cvpl_paper.reproduction")
+    cell = import_module("cvpl_paper.cells").Cell
     cells = [cell("grid", "perturbation high", 0.0, seed, 150) for seed in (1, 2, 3)]
     reproduction.Reproduction.cells = lambda self: cells
     reproduction.all_tables = lambda collected: []

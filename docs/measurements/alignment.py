@@ -24,10 +24,10 @@ from validity import ADULT, NIST, ROWS, STROKE
 import cvpl
 from cvpl.attack.attack import attack
 from cvpl.config.loading import load
-from cvpl.experiments.world import CONFIG, people
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.tables.pair import read_inputs
 from cvpl.workflows.protect import Method, Protector
+from cvpl_paper.world import CONFIG, people
 
 RECORDS = 2_000
 SEEDS = range(3)

@@ -24,13 +24,13 @@ from cvpl.cli.demo import CONFIG
 from cvpl.config.loading import load
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import Truth, evaluate_truth, top1_hit_rate
-from cvpl.experiments.baselines import distances, random_within_block, same_source
-from cvpl.experiments.baselines.agreement import Comparison
-from cvpl.experiments.baselines.fellegi_sunter import Estimation, Figures, figures, fit_fellegi_sunter, link
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
 from cvpl.tables.pair import read_inputs
+from cvpl_paper.baselines import distances, random_within_block, same_source
+from cvpl_paper.baselines.agreement import Comparison
+from cvpl_paper.baselines.fellegi_sunter import Estimation, Figures, figures, fit_fellegi_sunter, link
 
 THRESHOLD = 0.9
 MECHANISMS: dict[str, Any] = {

@@ -7,7 +7,7 @@ Prints the table of docs/concepts/attackers.md. FOLDER holds adult/ and german/.
 released by Mondrian over the quasi-identifiers, the other half are the control, at most 16,000 each. Up to 4,000 people
 are searched in the whole release.
 
-The baseline is Fellegi-Sunter with EM (`cvpl.experiments.baselines`), in the blocks of `paper`, in those of `aligned`
+The baseline is Fellegi-Sunter with EM (`cvpl_paper.baselines`), in the blocks of `paper`, in those of `aligned`
 and without blocks, and the same with its start values instead of EM; the best of the six is shown. "Brute force" is the
 score by containment, written here once more from its formula, over every pair. The ratio is the family's largest top-1
 over the larger of these two.
@@ -27,10 +27,10 @@ from validity import ADULT
 import cvpl
 from cvpl.attack.attack import attack
 from cvpl.evaluation.truth import evaluate_truth
-from cvpl.experiments.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link
 from cvpl.operators.similarity.expectation_maximization import MOST_STEPS
 from cvpl.workflows.protect import Protector
 from cvpl.workflows.reading import read_plan
+from cvpl_paper.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link
 
 PEOPLE, ASKED = 16_000, 4_000
 STRENGTHS = (5, 10, 20)

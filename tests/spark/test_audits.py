@@ -14,9 +14,9 @@ from cvpl.cli.demo import CONFIG
 from cvpl.config.family import FAMILY
 from cvpl.config.loading import ConfigWithBase
 from cvpl.config.manifest import read_manifests
-from cvpl.experiments.cells import VARIANTS
-from cvpl.experiments.world import CONFIG as PAPER
-from cvpl.experiments.world import CONFIGURATIONS, OUTLIER_RATES, SEEDS, people, release
+from cvpl_paper.cells import VARIANTS
+from cvpl_paper.world import CONFIG as PAPER
+from cvpl_paper.world import CONFIGURATIONS, OUTLIER_RATES, SEEDS, people, release
 from examples import TIMES
 from test_same_bytes import tables
 

@@ -31,8 +31,8 @@ def command(
         raise UsageError("--quick uses simulated people, and --data real ones. Keep one of them.")
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.experiments.real_data import RealData  # noqa: PLC0415
-    from cvpl.experiments.reproduction import Reproduction  # noqa: PLC0415
+    from cvpl_paper.real_data import RealData  # noqa: PLC0415
+    from cvpl_paper.reproduction import Reproduction  # noqa: PLC0415
 
     run = RealData(data) if data is not None else Reproduction.quick() if quick else Reproduction()
     check_outputs([out / name for name in run.files], overwrite=overwrite)

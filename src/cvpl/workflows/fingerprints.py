@@ -9,7 +9,7 @@ from pathlib import Path
 from cvpl.tables.source import located
 
 _PACKAGE = Path(__file__).parents[1]
-_ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "experiments", "datasets")
+_ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "datasets")
 """Parts of the package that no audit figure depends on."""
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cvpl.experiments.cells import VARIANTS, Cell, Kind
-from cvpl.experiments.journal import Figures
-from cvpl.experiments.world import CONFIGURATIONS
+from cvpl_paper.cells import VARIANTS, Cell, Kind
+from cvpl_paper.journal import Figures
+from cvpl_paper.world import CONFIGURATIONS
 
 Pick = Callable[[Figures], Any]
 

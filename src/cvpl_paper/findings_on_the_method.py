@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from cvpl.experiments import paper
-from cvpl.experiments.cells import LADDER
-from cvpl.experiments.collected import Collected, figure
-from cvpl.experiments.finding import Finding, known, listed, means, permutation_chance, ranks, spearman
-from cvpl.experiments.world import CONFIGURATIONS, OUTLIER_RATES
+from cvpl_paper import paper
+from cvpl_paper.cells import LADDER
+from cvpl_paper.collected import Collected, figure
+from cvpl_paper.finding import Finding, known, listed, means, permutation_chance, ranks, spearman
+from cvpl_paper.world import CONFIGURATIONS, OUTLIER_RATES
 
 LEVEL = 0.05
 

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from cvpl.experiments.journal import Figures, Journal
 from cvpl.search.machine import usable_cores
+from cvpl_paper.journal import Figures, Journal
 
 Progress = Callable[[int, int], None]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.experiments.collected import Collected, figure
 from cvpl.randomness import stream
+from cvpl_paper.collected import Collected, figure
 
 Floats = NDArray[np.float64]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cvpl.experiments.real_cells import SET_ASIDE
-from cvpl.experiments.real_findings import ASIDE, STRONGEST, all_findings, contributions, shown
-from cvpl.experiments.real_run import RealRun
-from cvpl.experiments.real_tables import RealTable
+from cvpl_paper.real_cells import SET_ASIDE
+from cvpl_paper.real_findings import ASIDE, STRONGEST, all_findings, contributions, shown
+from cvpl_paper.real_run import RealRun
+from cvpl_paper.real_tables import RealTable
 
 EVERYBODY = "everybody"
 NOTABLY = 0.02

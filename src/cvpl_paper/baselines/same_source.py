@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.evaluation.truth import Truth
-from cvpl.experiments.baselines.hits import shared_hits
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut
+from cvpl_paper.baselines.hits import shared_hits
 
 Floats = NDArray[np.float64]
 

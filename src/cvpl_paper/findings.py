@@ -7,10 +7,10 @@ space (shift).
 
 from __future__ import annotations
 
-from cvpl.experiments import findings_on_releases as releases
-from cvpl.experiments import findings_on_the_method as method
-from cvpl.experiments.collected import Collected
-from cvpl.experiments.finding import Finding
+from cvpl_paper import findings_on_releases as releases
+from cvpl_paper import findings_on_the_method as method
+from cvpl_paper.collected import Collected
+from cvpl_paper.finding import Finding
 
 
 def findings_page(run: Collected, how: str) -> str:

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
-from cvpl.experiments.baselines.agreement import ComparedColumn
-from cvpl.experiments.baselines.block_pairs import listed_pairs
 from cvpl.operators.similarity.near_best import lowest_near_best
 from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
+from cvpl_paper.baselines.agreement import ComparedColumn
+from cvpl_paper.baselines.block_pairs import listed_pairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

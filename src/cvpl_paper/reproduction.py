@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from cvpl.assessment.provenance import installed_version
-from cvpl.experiments.cells import VARIANTS, Cell
-from cvpl.experiments.charts import CHARTS, all_charts
-from cvpl.experiments.collected import Collected
-from cvpl.experiments.findings import findings_page
-from cvpl.experiments.journal import Journal
-from cvpl.experiments.running import Progress, run_all
-from cvpl.experiments.tables import all_files, all_tables
-from cvpl.experiments.world import CONFIGURATIONS, OUTLIER_RATES, RECORDS, SEEDS
 from cvpl.files import write_whole
+from cvpl_paper.cells import VARIANTS, Cell
+from cvpl_paper.charts import CHARTS, all_charts
+from cvpl_paper.collected import Collected
+from cvpl_paper.findings import findings_page
+from cvpl_paper.journal import Journal
+from cvpl_paper.running import Progress, run_all
+from cvpl_paper.tables import all_files, all_tables
+from cvpl_paper.world import CONFIGURATIONS, OUTLIER_RATES, RECORDS, SEEDS
 
 TABLES, TABLES_CSV, FINDINGS = "tables.md", "tables.csv", "findings.md"
 QUICK_RECORDS = 2_000

@@ -30,23 +30,23 @@ from cvpl.evaluation.truth import (
     top1_hit_rate,
     total_recall,
 )
-from cvpl.experiments.baselines.agreement import Comparison
-from cvpl.experiments.baselines.distances import (
-    distance_to_closest_record,
-    nearest_distances,
-    nearest_neighbour_distance_ratio,
-)
-from cvpl.experiments.baselines.fellegi_sunter import figures as linked_figures
-from cvpl.experiments.baselines.fellegi_sunter import fit_fellegi_sunter, link
-from cvpl.experiments.baselines.random_within_block import expected_linkage_rate, expected_top1_hit_rate
-from cvpl.experiments.baselines.same_source import same_source_share, training_share
-from cvpl.experiments.world import CONFIGURATIONS, THRESHOLD, people, release, resolved
 from cvpl.randomness import stream
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.columns import Pair
 from cvpl.tables.identity import TrueMatches
 from cvpl.tables.in_memory import matches_of, pair_of
 from cvpl.utility import utility
+from cvpl_paper.baselines.agreement import Comparison
+from cvpl_paper.baselines.distances import (
+    distance_to_closest_record,
+    nearest_distances,
+    nearest_neighbour_distance_ratio,
+)
+from cvpl_paper.baselines.fellegi_sunter import figures as linked_figures
+from cvpl_paper.baselines.fellegi_sunter import fit_fellegi_sunter, link
+from cvpl_paper.baselines.random_within_block import expected_linkage_rate, expected_top1_hit_rate
+from cvpl_paper.baselines.same_source import same_source_share, training_share
+from cvpl_paper.world import CONFIGURATIONS, THRESHOLD, people, release, resolved
 
 Kind = Literal["grid", "ablation", "ladder"]
 Figures = dict[str, Any]

@@ -27,9 +27,6 @@ from cvpl.evaluation.truth import (
     top1_hit_rate,
     total_recall,
 )
-from cvpl.experiments.real_tables import TABLES, Change, RealTable
-from cvpl.experiments.weighed import weighed
-from cvpl.experiments.world import THRESHOLD
 from cvpl.files import private_folder
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.randomness import stream
@@ -39,6 +36,9 @@ from cvpl.utility import utility
 from cvpl.workflows.protect import Protector
 from cvpl.workflows.reading import read_plan
 from cvpl.workflows.split import split
+from cvpl_paper.real_tables import TABLES, Change, RealTable
+from cvpl_paper.weighed import weighed
+from cvpl_paper.world import THRESHOLD
 
 Figures = dict[str, Any]
 Way = Literal["unprotected", "k-anonymity", "mondrian"]

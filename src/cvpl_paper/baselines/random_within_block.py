@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.evaluation.truth import Truth, share
-from cvpl.experiments.baselines.block_pairs import listed_pairs
 from cvpl.search.blocks import Partition, ranges, sort_blocks, together
+from cvpl_paper.baselines.block_pairs import listed_pairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

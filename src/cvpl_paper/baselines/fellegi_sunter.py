@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.truth import Truth, share
-from cvpl.experiments.baselines.agreement import ComparedColumn, Comparison, compare_tables
-from cvpl.experiments.baselines.agreement_patterns import PatternScorer, count_patterns
-from cvpl.experiments.baselines.hits import shared_hits
 from cvpl.operators.similarity.expectation_maximization import MOST_STEPS, TOLERANCE, Estimate, Parameters, maximize
 from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.best import BestCandidates
 from cvpl.tables.columns import Table
+from cvpl_paper.baselines.agreement import ComparedColumn, Comparison, compare_tables
+from cvpl_paper.baselines.agreement_patterns import PatternScorer, count_patterns
+from cvpl_paper.baselines.hits import shared_hits
 
 Floats = NDArray[np.float64]
 

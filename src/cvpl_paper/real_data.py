@@ -10,13 +10,13 @@ from typing import ClassVar
 
 from cvpl.assessment.provenance import installed_version
 from cvpl.errors import InputError, Problem
-from cvpl.experiments.journal import Journal
-from cvpl.experiments.real_cells import RealCell, Way
-from cvpl.experiments.real_page import page
-from cvpl.experiments.real_run import RealRun
-from cvpl.experiments.real_tables import KS, TABLES, Change, RealTable
-from cvpl.experiments.running import Progress, run_all
 from cvpl.files import write_whole
+from cvpl_paper.journal import Journal
+from cvpl_paper.real_cells import RealCell, Way
+from cvpl_paper.real_page import page
+from cvpl_paper.real_run import RealRun
+from cvpl_paper.real_tables import KS, TABLES, Change, RealTable
+from cvpl_paper.running import Progress, run_all
 
 PREFIX, PAGE, FIGURES = "real_data_", "real-data.md", "real-data.csv"
 STRONGEST = max(KS)

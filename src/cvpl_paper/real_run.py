@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from cvpl.experiments.journal import Figures
-from cvpl.experiments.real_cells import RealCell
-from cvpl.experiments.real_tables import TABLES, RealTable
+from cvpl_paper.journal import Figures
+from cvpl_paper.real_cells import RealCell
+from cvpl_paper.real_tables import TABLES, RealTable
 
 AS_IT_IS = "as it is"
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cvpl.experiments.real_run import AS_IT_IS, RealRun
-from cvpl.experiments.real_tables import RealTable
+from cvpl_paper.real_run import AS_IT_IS, RealRun
+from cvpl_paper.real_tables import RealTable
 
 ASIDE = "two thirds"
 STRONGEST = ("k-anonymity 20", "mondrian 20")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cvpl.experiments import paper
-from cvpl.experiments.cells import LADDER
-from cvpl.experiments.collected import Collected, Pick, figure, mean_of
-from cvpl.experiments.paper_table import Pairs, PaperTable
-from cvpl.experiments.world import CONFIGURATIONS, OUTLIER_RATES
+from cvpl_paper import paper
+from cvpl_paper.cells import LADDER
+from cvpl_paper.collected import Collected, Pick, figure, mean_of
+from cvpl_paper.paper_table import Pairs, PaperTable
+from cvpl_paper.world import CONFIGURATIONS, OUTLIER_RATES
 
 GRID: Mapping[str, Pick] = {
     "linkage rate": figure("linkage_rate"),

@@ -9,8 +9,8 @@ import altair as alt
 import numpy as np
 import vl_convert
 
-from cvpl.experiments.collected import Collected, figure
-from cvpl.experiments.world import CONFIGURATIONS, resolved
+from cvpl_paper.collected import Collected, figure
+from cvpl_paper.world import CONFIGURATIONS, resolved
 
 Rows = Sequence[Mapping[str, Any]]
 

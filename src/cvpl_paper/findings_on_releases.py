@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from cvpl.experiments import paper
-from cvpl.experiments.collected import Collected, figure
-from cvpl.experiments.finding import Finding, known, listed, means, spearman
-from cvpl.experiments.world import CONFIGURATIONS
+from cvpl_paper import paper
+from cvpl_paper.collected import Collected, figure
+from cvpl_paper.finding import Finding, known, listed, means, spearman
+from cvpl_paper.world import CONFIGURATIONS
 
 
 def r1(run: Collected) -> Finding:
