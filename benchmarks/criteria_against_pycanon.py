@@ -17,7 +17,7 @@ from against_peers import environment
 from cvpl.evaluation.criteria.criteria import release_criteria
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.reading_settings import Reading
 
 EXPECTED = Path(__file__).parents[1] / "tests" / "fixtures" / "pycanon_criteria.json"
 STROKE = ["gender", "age", "hypertension", "heart_disease", "ever_married", "work_type"]

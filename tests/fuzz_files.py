@@ -181,9 +181,9 @@ def read_only(original, table, config):
 def differing(path, message):
     """How the reading of a CSV file differs from that of a second reader; None if it is refused or the same."""
     from cvpl.errors import CvplError  # noqa: PLC0415 - in the child
-    from cvpl.tables.connection import connected  # noqa: PLC0415 - in the child
-    from cvpl.tables.csv_file import load_csv  # noqa: PLC0415 - in the child
-    from cvpl.tables.reading_settings import Reading  # noqa: PLC0415 - in the child
+    from cvpl.tables.source.connection import connected  # noqa: PLC0415 - in the child
+    from cvpl.tables.source.csv_file import load_csv  # noqa: PLC0415 - in the child
+    from cvpl.tables.source.reading_settings import Reading  # noqa: PLC0415 - in the child
 
     delimiter = "\t" if ".tsv" in path.name else ","
     with contextlib.suppress(Exception):

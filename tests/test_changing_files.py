@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from cvpl.errors import InputError
-from cvpl.tables import source
 from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.making.parting import part
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.parting import part
-from cvpl.tables.reading import ColumnReader
+from cvpl.tables.source import source
 from cvpl.workflows import split as splitting
 from workbooks import write_workbook
 

@@ -16,8 +16,8 @@ from cvpl.search.best import BestCandidates, ScoredPairs
 from cvpl.spark.dealing import BlockCounts, Dealing
 from cvpl.spark.merging import merge_parts
 from cvpl.spark.packing import pack, unpack
-from cvpl.tables.column_facts import LabelFacts, NumberFacts, TimeFacts
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
+from cvpl.tables.meaning.column_facts import LabelFacts, NumberFacts, TimeFacts
 
 SCORES = st.sampled_from([0.5, 0.5 + 4e-7, 0.5 + 9e-7, 0.5 + 2e-6, 0.25, 1.0])
 

@@ -30,9 +30,9 @@ from cvpl.search.compatible import box_join, class_sets
 from cvpl.search.compatible.box_join import meeting_boxes
 from cvpl.search.compatible.class_sets import ClassSets
 from cvpl.search.exact import find_best
-from cvpl.tables.allowed_labels import allowed_labels
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.meaning.allowed_labels import allowed_labels
 from cvpl.tables.pair import read_inputs
 from examples import examples
 from test_search_ways import assert_same, units

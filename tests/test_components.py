@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.tables.components import components
-from cvpl.tables.unit import joined_codes
+from cvpl.tables.evaluation_only.unit import joined_codes
+from cvpl.tables.keys.components import components
 
 
 def union_find(pairs, count):

@@ -12,8 +12,8 @@ import pytest
 import cvpl
 from cvpl.errors import InputError
 from cvpl.files.duckdb_instance import new_instance
-from cvpl.tables import connection
-from cvpl.tables.connection import connect_again, connected
+from cvpl.tables.source import connection
+from cvpl.tables.source.connection import connect_again, connected
 
 
 def tables(con):

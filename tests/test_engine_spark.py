@@ -33,10 +33,10 @@ from cvpl.spark.one_task import _Packed, _Sent, _Task, temporary_files_of_the_ex
 from cvpl.spark.session import check_java, check_packages
 from cvpl.spark.sharing import Sharing
 from cvpl.spark.sources import is_spark_frame
-from cvpl.tables.connection import connected
-from cvpl.tables.own_parquet import OwnParquet
-from cvpl.tables.reading_settings import Reading
-from cvpl.tables.source import open_source
+from cvpl.tables.source.connection import connected
+from cvpl.tables.source.own_parquet import OwnParquet
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.source import open_source
 from cvpl.workflows.planned_audit import check_tables
 from cvpl.workflows.reading import read_tables
 

@@ -22,7 +22,7 @@ from cvpl.evaluation.criteria.reidentification import class_risks
 from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.reading_settings import Reading
 from examples import examples, examples_apart
 from oracle import criteria as slow
 from shared_data import SHARED, needs_data

@@ -7,9 +7,9 @@ import pytest
 
 import cvpl
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only.unit import joined_codes
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.unit import joined_codes
 
 SPECS = (ColumnSpec("age", "attribute", "numeric"),)
 

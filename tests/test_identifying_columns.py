@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvpl.tables.connection import connected
 from cvpl.tables.identifiers import known_texts
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identifiers.names import person, share_of_names
@@ -15,7 +14,8 @@ from cvpl.tables.identifiers.numbers import is_card_number, is_checked_number, i
 from cvpl.tables.identifiers.patterns import is_address, is_email, is_phone, is_sentence
 from cvpl.tables.identifiers.words import GIVEN_NAMES, folded
 from cvpl.tables.pair import open_all
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.connection import connected
+from cvpl.tables.source.reading_settings import Reading
 from examples import examples_apart
 from identifier_files import ROWS, File, ordinary, with_identifiers, without_identifiers
 from identifier_people import LANGUAGES

@@ -4,9 +4,9 @@ import pytest
 
 from cvpl.errors import InputError
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.evaluation_only.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.reading_settings import Reading
 
 SPECS = [ColumnSpec("x", "attribute", "category")]
 SHARED_ID = IdentityKeys("id", "id")

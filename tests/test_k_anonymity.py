@@ -11,7 +11,7 @@ from cvpl.laboratory.frame import Coded, Frame
 from cvpl.laboratory.mechanisms import KAnonymity, Mondrian
 from cvpl.laboratory.mechanisms.hierarchies import check_nested, label_levels, number_levels, star_level, time_levels
 from cvpl.laboratory.mechanisms.mondrian import cut
-from cvpl.tables.recount import smallest_class
+from cvpl.tables.making.recount import smallest_class
 from examples import examples
 
 

@@ -17,12 +17,12 @@ from cvpl.cli.main import run
 from cvpl.config.limits import limits_of, parse_limits
 from cvpl.config.loading import load
 from cvpl.errors import InputError, LimitError
-from cvpl.tables import csv_file, limits
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.limits import Limits
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import check_files, read_inputs
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source import csv_file, limits
+from cvpl.tables.source.limits import Limits
+from cvpl.tables.source.reading_settings import Reading
 from workbooks import write_workbook
 
 ROWS = [["a", "1"], ["b", "2"], ["b", "3"], ["c", "4"]]

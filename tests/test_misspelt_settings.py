@@ -10,8 +10,8 @@ from cvpl.config.problems import _answer
 from cvpl.config.ranges import allowed_range
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError
-from cvpl.tables.csv_file import load_csv
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.csv_file import load_csv
+from cvpl.tables.source.reading_settings import Reading
 
 RIGHT = 0.97
 """The share of misspelt settings that are answered with the right one. Others are as near to another setting."""

@@ -15,9 +15,10 @@ import pytest
 import cvpl
 from cvpl.cli import main
 from cvpl.cli.main import run
-from cvpl.tables import pair, source
+from cvpl.tables import pair
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
+from cvpl.tables.source import source
 from examples import examples
 
 CONFIG = {

@@ -18,7 +18,7 @@ from cvpl.errors import LimitError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.plan import duration, plan_lines
-from cvpl.tables.reading import ColumnReader
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.workflows.audit import plan_audit
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper").replace("report: {", "report: {suppress_below: 1, ")

@@ -14,7 +14,7 @@ from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.sections.assumptions import assumptions_section, brief_assumptions
 from cvpl.result.published import Disclosure
-from cvpl.tables.matched_values import matched_values
+from cvpl.tables.meaning.matched_values import matched_values
 from cvpl.tables.proposal.column import GuessedType, guess_column
 from cvpl.tables.proposal.facts import Column, Facts
 from cvpl.tables.proposal.proposal import propose_tables

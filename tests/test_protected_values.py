@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvpl.tables.protected_values import (
+from cvpl.tables.meaning.protected_values import (
     SUPPRESSED_WORDS,
     Range,
     Span,

@@ -6,7 +6,7 @@ import pytest
 
 from cvpl.cli.main import run
 from cvpl.errors import InputError, UsageError
-from cvpl.tables.recount import smallest_class
+from cvpl.tables.making.recount import smallest_class
 from cvpl.workflows.audit import audit
 from cvpl.workflows.protect import FAMILIES, Protector
 

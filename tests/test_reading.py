@@ -18,9 +18,9 @@ from cvpl.errors import InputError, LimitError, Problem
 from cvpl.result.published import Disclosure
 from cvpl.tables import left_out
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import check_files, read_inputs
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.reading_settings import Reading
 from examples import TIMES
 from workbooks import write_workbook
 
@@ -114,7 +114,7 @@ def test_labels_are_the_same_looked_up_one_by_one_and_by_duckdb(tmp_path, missin
     cells = ["NA", "007", "7", "7.0", "é", "e\u0301", "E", " a ", "a", "", '""', "'q'", "?", "☃", "\U0001f600", "a\tb"]
     original, protected = ("x,y\n" + "".join(f"{cell},1\n" for cell in some) for some in (cells, cells[::-2]))
     one_by_one = columns(tmp_path, original, protected, reading=Reading(missing=missing))
-    monkeypatch.setattr("cvpl.tables.reading._FEW_ROWS", 0)
+    monkeypatch.setattr("cvpl.tables.meaning.reading._FEW_ROWS", 0)
     for mine, theirs in zip(
         one_by_one, columns(tmp_path, original, protected, reading=Reading(missing=missing)), strict=True
     ):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from cvpl.errors import InputError
-from cvpl.tables import encoding
-from cvpl.tables.csv_file import load_csv
-from cvpl.tables.reading_settings import Reading
-from cvpl.tables.record_count import exact_count, quick_count
+from cvpl.tables.source import encoding
+from cvpl.tables.source.csv_file import load_csv
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.record_count import exact_count, quick_count
 from examples import examples
 
 ROWS = b"".join(b"%d,x\n" % number for number in range(300))

@@ -9,11 +9,11 @@ import pytest
 
 from cvpl.errors import InputError
 from cvpl.result.published import Disclosure
-from cvpl.tables import reading as reading_module
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.hierarchy import read_hierarchy
+from cvpl.tables.meaning import reading as reading_module
+from cvpl.tables.meaning.hierarchy import read_hierarchy
 from cvpl.tables.pair import read_inputs
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.reading_settings import Reading
 from examples import examples_apart
 from shared_data import SHARED, needs_data
 

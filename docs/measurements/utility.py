@@ -23,7 +23,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.evaluation_only.identity import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.utility import Utility, utility
 

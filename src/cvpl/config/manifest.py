@@ -17,7 +17,7 @@ from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingC
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.settings import Settings
-from cvpl.tables.source import located
+from cvpl.tables.source.source import located
 
 FILE = "benchmark.yaml"
 """The name of the manifest in a folder."""

@@ -25,8 +25,8 @@ from cvpl.operators.vectorization import Vectorization
 from cvpl.search.budget import Budget
 from cvpl.search.levers import Levers
 from cvpl.tables.columns import ColumnSpec, Pair
-from cvpl.tables.identity import IdentityKeys
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.source.reading_settings import Reading
 from cvpl.wording import unknown_names
 
 WHERE = "configuration"

@@ -20,9 +20,9 @@ from cvpl.result.rounding import SUPPRESS_BELOW
 from cvpl.search.levers import Approximate
 from cvpl.settings import Settings
 from cvpl.tables.columns import OBSERVABLE, Role, Type
-from cvpl.tables.encoding import Encoding
-from cvpl.tables.limits import Limits
-from cvpl.tables.local_spellings import Dates, Decimal
+from cvpl.tables.meaning.local_spellings import Dates, Decimal
+from cvpl.tables.source.encoding import Encoding
+from cvpl.tables.source.limits import Limits
 
 
 class ColumnConfig(Settings):

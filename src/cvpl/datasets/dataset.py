@@ -60,8 +60,8 @@ class Dataset:
     def frame(self) -> Frame:
         """The original as arrays: numbers, and categories as codes; columns that are not compared are kept as text."""
         from cvpl.tables.columns import OBSERVABLE, ColumnSpec  # noqa: PLC0415 - loads numpy
-        from cvpl.tables.reading_settings import Reading  # noqa: PLC0415
-        from cvpl.tables.to_frame import read_frame  # noqa: PLC0415 - loads DuckDB
+        from cvpl.tables.making.to_frame import read_frame  # noqa: PLC0415 - loads DuckDB
+        from cvpl.tables.source.reading_settings import Reading  # noqa: PLC0415
 
         compared = {name: entry for name, entry in self.columns.items() if entry["role"] in OBSERVABLE}
         specs = [ColumnSpec(name, entry["role"], entry["type"]) for name, entry in compared.items()]

@@ -23,7 +23,7 @@ from cvpl.evaluation.repeated_rows import RepeatedRows, repeated_rows
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.result.rounding import ALL_NUMBERS, Grid
 from cvpl.tables.columns import ColumnData, Labels, Table
-from cvpl.tables.row_keys import row_keys
+from cvpl.tables.keys.row_keys import row_keys
 
 ALPHA = 1e-5
 """The nominal false-alarm rate of the tests of columns; the docs give the measured one of all tests."""

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from cvpl.estimates import beyond_chance
 from cvpl.operators.alignment import detect
 from cvpl.randomness import stream
-from cvpl.tables.allowed_labels import allowed_labels
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair
-from cvpl.tables.identity import TrueMatches
+from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.meaning.allowed_labels import allowed_labels
 
 Bools = NDArray[np.bool_]
 Technique = Literal["kept", "generalized", "suppressed", "perturbed", "swapped or synthetic"]

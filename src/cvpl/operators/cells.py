@@ -34,8 +34,8 @@ from cvpl.operators.blocking import (
     distinct,
     truncated,
 )
-from cvpl.tables.allowed_labels import allowed_labels
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
+from cvpl.tables.meaning.allowed_labels import allowed_labels
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.identity import TrueMatches
+from cvpl.tables.evaluation_only.identity import TrueMatches
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
 

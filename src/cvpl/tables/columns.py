@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.kinds import ColumnData, Labels, Numbers, Times
-from cvpl.tables.measured_notice import MeasuredNotice
+from cvpl.tables.meaning.measured_notice import MeasuredNotice
 
 __all__ = [
     "OBSERVABLE",

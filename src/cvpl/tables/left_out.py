@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cvpl.errors import Problem
-from cvpl.tables.allowed_labels import allowed_labels
 from cvpl.tables.columns import ColumnSpec, Fetch
-from cvpl.tables.identity import IdentityKeys
-from cvpl.tables.source import Source
+from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.meaning.allowed_labels import allowed_labels
+from cvpl.tables.source.source import Source
 from cvpl.wording import did_you_mean, nearest
 
 _FEW = 3

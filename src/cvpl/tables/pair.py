@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
-from cvpl.tables.connection import connected, within_memory
-from cvpl.tables.dialect import guess_dialect
-from cvpl.tables.evaluation_only import EvaluationOnly
-from cvpl.tables.file_problems import damaged_parquet, disk_trouble
-from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
+from cvpl.tables.evaluation_only.evaluation_only import EvaluationOnly
+from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
+from cvpl.tables.evaluation_only.secret_columns import secret_columns
+from cvpl.tables.evaluation_only.unit import Unit, read_unit
 from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, undeclared, without_values
-from cvpl.tables.measured_notice import MeasuredNotice
-from cvpl.tables.own_parquet import OwnParquet
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.meaning.measured_notice import MeasuredNotice
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.released_columns import released_columns
-from cvpl.tables.secret_columns import secret_columns
-from cvpl.tables.separator import other_separators
-from cvpl.tables.source import Source, display_name, is_whole, open_source
-from cvpl.tables.unit import Unit, read_unit
+from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.dialect import guess_dialect
+from cvpl.tables.source.file_problems import damaged_parquet, disk_trouble
+from cvpl.tables.source.own_parquet import OwnParquet
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.separator import other_separators
+from cvpl.tables.source.source import Source, display_name, is_whole, open_source
 from cvpl.tables.whole_table import WholeTableFacts, whole_table_facts
 from cvpl.wording import did_you_mean
 

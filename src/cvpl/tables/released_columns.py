@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from cvpl.errors import Problem
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.reading_settings import Reading
-from cvpl.tables.source import Source
+from cvpl.tables.meaning.reading import ColumnReader
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.source import Source
 
 if TYPE_CHECKING:
     import duckdb

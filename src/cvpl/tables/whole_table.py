@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.connection import connect_again
-from cvpl.tables.equal_rows import equal_row_keys
+from cvpl.tables.evaluation_only.identity import IdentityKeys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
-from cvpl.tables.identity import IdentityKeys
+from cvpl.tables.keys.equal_rows import equal_row_keys
+from cvpl.tables.keys.record_keys import record_keys
+from cvpl.tables.keys.shared_rows import shared_row_keys
 from cvpl.tables.new_columns import telling_new_columns
-from cvpl.tables.reading_settings import Reading
-from cvpl.tables.record_keys import record_keys
-from cvpl.tables.shared_rows import shared_row_keys
-from cvpl.tables.source import Source
+from cvpl.tables.source.connection import connect_again
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.source import Source
 
 if TYPE_CHECKING:
     import duckdb

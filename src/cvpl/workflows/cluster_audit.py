@@ -35,10 +35,10 @@ from cvpl.spark.session import session_for
 from cvpl.spark.sharing import Sharing
 from cvpl.spark.sources import ClusterSource, is_spark_frame, source_of
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.identity import ROW_NUMBER
-from cvpl.tables.own_parquet import OwnParquet
+from cvpl.tables.evaluation_only.identity import ROW_NUMBER
 from cvpl.tables.pair import Inputs
-from cvpl.tables.reading_settings import Reading
+from cvpl.tables.source.own_parquet import OwnParquet
+from cvpl.tables.source.reading_settings import Reading
 from cvpl.workflows.planned_audit import PlannedAudit
 from cvpl.workflows.proposal import Proposal, propose_here
 from cvpl.workflows.reading import PlanOptions, read_tables, settle_plan

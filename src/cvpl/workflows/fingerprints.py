@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from cvpl.tables.source import located
+from cvpl.tables.source.source import located
 
 _PACKAGE = Path(__file__).parents[1]
 _ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "datasets")

@@ -27,8 +27,8 @@ from cvpl.laboratory.mechanisms.hierarchies import Level, check_nested, label_le
 from cvpl.laboratory.mechanisms.perturbation import LEVELS, usual_noise
 from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec, Type
-from cvpl.tables.recount import smallest_class
-from cvpl.tables.to_frame import read_frame
+from cvpl.tables.making.recount import smallest_class
+from cvpl.tables.making.to_frame import read_frame
 from cvpl.wording import did_you_mean
 from cvpl.workflows.made_table import MadeTable
 

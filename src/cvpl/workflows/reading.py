@@ -11,8 +11,8 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
 from cvpl.evaluation.calibration import check_calibration
 from cvpl.tables.absent import absent_as_control
+from cvpl.tables.keys.record_order import in_record_order
 from cvpl.tables.pair import Inputs, check_files, read_inputs
-from cvpl.tables.record_order import in_record_order
 from cvpl.workflows.proposal import Proposal
 
 

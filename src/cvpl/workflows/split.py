@@ -17,7 +17,7 @@ from cvpl.config.limits import LimitsLike, limits_of
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.files import check_outputs, whole_files
 from cvpl.randomness import stream
-from cvpl.tables.parting import check_parts, part, read_people
+from cvpl.tables.making.parting import check_parts, part, read_people
 
 USUAL_SHARE = 0.5
 """The default share set aside: for a given table it gives the narrowest interval of a difference."""

@@ -19,7 +19,7 @@ from cvpl.evaluation.attack_rates import AttackRates, attack_rates, searched_bas
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair
-from cvpl.tables.identity import TrueMatches
+from cvpl.tables.evaluation_only.identity import TrueMatches
 
 ASKED = 2_000
 """The most originals, and the most controls, that are searched."""

@@ -19,7 +19,7 @@ from cvpl.attack.embedding import linear
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Table
-from cvpl.tables.row_hash import Keys, hash_columns
+from cvpl.tables.keys.row_hash import Keys, hash_columns
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.tables.columns import Table
-from cvpl.tables.identity import ROW_NUMBER
+from cvpl.tables.evaluation_only.identity import ROW_NUMBER
+from cvpl.tables.keys.row_keys import row_keys
 from cvpl.tables.pair import Inputs
-from cvpl.tables.row_keys import row_keys
 from cvpl.wording import counted
 
 

@@ -16,7 +16,7 @@ from cvpl.operators.recoding.recoding import SHARED_WORDS
 from cvpl.operators.words import shared_words, words_of
 from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnData, Pair
-from cvpl.tables.matched_values import MatchedValues, matched_values
+from cvpl.tables.meaning.matched_values import MatchedValues, matched_values
 from cvpl.tables.pair import Inputs
 
 UNMATCHED = "unmatched_columns"

@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.tables.allowed_labels import AllowedLabels, allowed_labels
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels
+from cvpl.tables.meaning.allowed_labels import AllowedLabels, allowed_labels
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

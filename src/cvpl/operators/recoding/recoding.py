@@ -30,7 +30,7 @@ from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.operators.recoding.simple_forms import has_simple_form
 from cvpl.operators.words import is_text, shared_words
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Labels, Numbers, Table
-from cvpl.tables.label_covers import covers
+from cvpl.tables.meaning.label_covers import covers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

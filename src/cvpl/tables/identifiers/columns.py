@@ -23,8 +23,8 @@ from cvpl.tables.identifiers.patterns import (
 )
 from cvpl.tables.identifiers.unique_columns import LEAST_ROWS, NEARLY_UNIQUE, UniqueColumns
 from cvpl.tables.identifiers.words import ADDRESS_WORDS, ID_WORDS, NOTE_WORDS, PHONE_WORDS, named
-from cvpl.tables.reading_settings import Reading
-from cvpl.tables.source import Source
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.source import Source
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cvpl.tables.protected_values import SUPPRESSED_WORDS
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.reading_settings import Reading
-from cvpl.tables.source import Source, has_one_type
-from cvpl.tables.sql_text import literal, quoted
+from cvpl.tables.meaning.protected_values import SUPPRESSED_WORDS
+from cvpl.tables.meaning.reading import ColumnReader
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.source import Source, has_one_type
+from cvpl.tables.source.sql_text import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.identifiers.known_texts import KnownTexts, as_value
-from cvpl.tables.source import Source
+from cvpl.tables.source.source import Source
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,9 +14,9 @@ import numpy as np
 
 from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.meaning.protected_values import is_gone, read_number, read_pair, read_time
 from cvpl.tables.proposal.column import ColumnProposal
 from cvpl.tables.proposal.facts import Column
-from cvpl.tables.protected_values import is_gone, read_number, read_pair, read_time
 from cvpl.wording import percent
 
 _MOST_LABELS = 50

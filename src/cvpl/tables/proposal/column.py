@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import Any
 
 from cvpl.result.published import Disclosure
+from cvpl.tables.meaning.protected_values import Span, is_gone, read_number, read_pair, read_time
 from cvpl.tables.proposal.facts import Column
 from cvpl.tables.proposal.groups import ReadGroups, cut_length, read_groups
-from cvpl.tables.protected_values import Span, is_gone, read_number, read_pair, read_time
 from cvpl.wording import percent
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.result.published import Disclosure
-from cvpl.tables.whole_labels import respelled
+from cvpl.tables.meaning.whole_labels import respelled
 from cvpl.wording import percent
 
 Rows = NDArray[np.int64]

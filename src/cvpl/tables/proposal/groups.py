@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.label_covers import covers
+from cvpl.tables.meaning.label_covers import covers
 from cvpl.tables.proposal.facts import Column
 
 SHORTEST_CODE = 3

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cvpl.tables.identifiers.patterns import could_be_dialled, is_email
 from cvpl.tables.proposal.column import is_plain, is_time
-from cvpl.tables.source import Source
-from cvpl.tables.sql_text import literal, quoted
+from cvpl.tables.source.source import Source
+from cvpl.tables.source.sql_text import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from cvpl.result.published import Disclosure
-from cvpl.tables.local_spellings import is_comma_number, possible_orders
+from cvpl.tables.meaning.local_spellings import is_comma_number, possible_orders
+from cvpl.tables.meaning.protected_values import is_gone
 from cvpl.tables.proposal.column import GuessedType, guess_type, is_plain, is_time
 from cvpl.tables.proposal.facts import Column, Facts
-from cvpl.tables.protected_values import is_gone
 
 FEW_CELLS = 0.05
 """A type hinges on cells if they are at most this share of those that are not missing, or one cell."""

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cvpl.tables.cell_sql import PLAIN_NUMBER, PLAIN_TIME
-from cvpl.tables.local_spellings import possible_orders
+from cvpl.tables.keys.row_hash import mixed
+from cvpl.tables.meaning.cell_sql import PLAIN_NUMBER, PLAIN_TIME
+from cvpl.tables.meaning.local_spellings import possible_orders
+from cvpl.tables.meaning.protected_values import SUPPRESSED_WORDS
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.proposal.facts import Column, Facts, Rows
-from cvpl.tables.protected_values import SUPPRESSED_WORDS
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.row_hash import mixed
-from cvpl.tables.source import Source
-from cvpl.tables.sql_text import literal, quoted
+from cvpl.tables.source.source import Source
+from cvpl.tables.source.sql_text import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cvpl.result.published import Disclosure
+from cvpl.tables.meaning.protected_values import is_gone
 from cvpl.tables.proposal.column import GuessedType, guess_type
 from cvpl.tables.proposal.facts import Column
-from cvpl.tables.protected_values import is_gone
 
 USUAL_MISSING = ("?", "-", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "nan", "NaN", "NaT")
 PERHAPS_MISSING = ("N", "--", ".", "X", "U")

@@ -16,11 +16,8 @@ from cvpl.errors import InputError, Problem
 from cvpl.result.published import Disclosure
 from cvpl.result.rounding import SUPPRESS_BELOW
 from cvpl.tables.columns import OBSERVABLE
-from cvpl.tables.connection import connected, within_memory
-from cvpl.tables.dialect import guess_dialect
-from cvpl.tables.encoding import Encoding
-from cvpl.tables.identity import ROW_NUMBER
-from cvpl.tables.limits import Limits
+from cvpl.tables.evaluation_only.identity import ROW_NUMBER
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.block import add_block
 from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
@@ -32,9 +29,12 @@ from cvpl.tables.proposal.looked_at import LookedAt
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
 from cvpl.tables.proposal.spellings import Spellings, guess_spellings
 from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.reading_settings import Reading
-from cvpl.tables.source import Source, display_name
+from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.dialect import guess_dialect
+from cvpl.tables.source.encoding import Encoding
+from cvpl.tables.source.limits import Limits
+from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source.source import Source, display_name
 from cvpl.wording import is_unseen, percent, sentence
 
 if TYPE_CHECKING:

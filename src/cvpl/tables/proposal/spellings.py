@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cvpl.result.published import Disclosure
-from cvpl.tables.local_spellings import (
+from cvpl.tables.meaning.local_spellings import (
     PLAIN_COMMA_NUMBER,
     Dates,
     Decimal,
@@ -22,12 +22,12 @@ from cvpl.tables.local_spellings import (
     possible_orders,
     with_point,
 )
+from cvpl.tables.meaning.protected_values import is_gone
 from cvpl.tables.proposal.column import is_plain, is_time
 from cvpl.tables.proposal.facts import Column, SpelledSql
 from cvpl.tables.proposal.hinge import few_cells, told_cells
-from cvpl.tables.protected_values import is_gone
-from cvpl.tables.source import Source
-from cvpl.tables.sql_text import literal
+from cvpl.tables.source.source import Source
+from cvpl.tables.source.sql_text import literal
 
 _ORDERS: dict[Dates, str] = {"day_first": "the day before the month", "month_first": "the month before the day"}
 

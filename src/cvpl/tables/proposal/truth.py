@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cvpl.result.published import Disclosure
-from cvpl.tables.identity import ROW_NUMBER, IdentityKeys, read_matches
-from cvpl.tables.local_spellings import has_decimal_comma
+from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys, read_matches
+from cvpl.tables.meaning.local_spellings import has_decimal_comma
+from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.proposal.column import is_plain, is_time, named_like_identity
 from cvpl.tables.proposal.facts import Agreement, Column, Rows, agreement, looked_at
 from cvpl.tables.proposal.looked_at import LookedAt, sampled
 from cvpl.tables.proposal.spellings import Spellings
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.source import Source
+from cvpl.tables.source.source import Source
 
 if TYPE_CHECKING:
     import duckdb

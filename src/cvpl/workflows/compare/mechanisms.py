@@ -12,7 +12,7 @@ from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError, UsageError
 from cvpl.randomness import stream
-from cvpl.tables.staged_table import stage
+from cvpl.tables.making.staged_table import stage
 from cvpl.wording import stopped
 from cvpl.workflows.command_mechanism import is_command, keep_output
 from cvpl.workflows.compare.inputs import NamedRelease

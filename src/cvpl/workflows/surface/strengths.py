@@ -21,8 +21,8 @@ from cvpl.files import private_folder
 from cvpl.interruption import is_interruption
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
-from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
-from cvpl.tables.staged_table import stage
+from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
+from cvpl.tables.making.staged_table import stage
 from cvpl.workflows.command_mechanism import (
     STRENGTH,
     CommandFailed,

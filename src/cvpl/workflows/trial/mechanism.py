@@ -13,7 +13,7 @@ from cvpl.config.loading import ConfigLike, load
 from cvpl.errors import InputError, UsageError
 from cvpl.interruption import is_interruption
 from cvpl.randomness import stream
-from cvpl.tables.identity import ROW_NUMBER, IdentityKeys
+from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
 from cvpl.wording import did_you_mean
 from cvpl.workflows.command_mechanism import CommandFailed, CommandMechanism, is_command, split_command
 from cvpl.workflows.function_mechanism import generator_arguments

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.tables.connection import connected, within_memory
-from cvpl.tables.reading import ColumnReader
-from cvpl.tables.record_keys import record_keys
-from cvpl.tables.source import open_source
-from cvpl.tables.unit import read_unit
+from cvpl.tables.evaluation_only.unit import read_unit
+from cvpl.tables.keys.record_keys import record_keys
+from cvpl.tables.meaning.reading import ColumnReader
+from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.source import open_source
 from cvpl.wording import counted
 
 Ints = NDArray[np.int64]

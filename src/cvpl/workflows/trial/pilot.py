@@ -9,9 +9,9 @@ import numpy as np
 
 from cvpl.errors import UsageError
 from cvpl.randomness import stream
-from cvpl.tables.dialect import guess_dialect
-from cvpl.tables.parting import part, read_people
-from cvpl.tables.staged_table import stage
+from cvpl.tables.making.parting import part, read_people
+from cvpl.tables.making.staged_table import stage
+from cvpl.tables.source.dialect import guess_dialect
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.propose import propose
 from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed

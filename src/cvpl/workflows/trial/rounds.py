@@ -33,8 +33,8 @@ from cvpl.files.input_file import FileState
 from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.randomness import stream
 from cvpl.result import Finding
+from cvpl.tables.making.parting import part
 from cvpl.tables.pair import Inputs
-from cvpl.tables.parting import part
 from cvpl.workflows.command_mechanism import CommandStopped, keep_output
 from cvpl.workflows.reading import read_tables
 from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed

@@ -22,9 +22,9 @@ from cvpl.files.input_file import FileState
 from cvpl.randomness import stream
 from cvpl.result import Assumptions, Input, TrialResult
 from cvpl.search.blas_threads import one_blas_thread
-from cvpl.tables.planting import plant as plant_people
-from cvpl.tables.source import display_name
-from cvpl.tables.staged_table import stage
+from cvpl.tables.making.planting import plant as plant_people
+from cvpl.tables.making.staged_table import stage
+from cvpl.tables.source.source import display_name
 from cvpl.wording import stopped
 from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.proposal import Proposal

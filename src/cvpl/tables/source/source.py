@@ -1,0 +1,307 @@
+"""Open a file or a dataframe as a DuckDB table without guessing anything.
+
+CSV fields are read as the text in the file: no type is sniffed, "NA" stays "NA", "007" stays "007", an empty field is
+an empty text. The `Reading` in the configuration decides later what counts as missing.
+
+Inside DuckDB the columns are called c0, c1, ...: DuckDB would treat "Age" and "age" as one column, silently rename
+duplicates, and reject a column without a name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cvpl.errors import CvplError, InputError, Problem
+from cvpl.files.input_file import FileState, not_a_file
+from cvpl.tables.source.csv_file import is_csv, load_csv
+from cvpl.tables.source.database_file import load_database
+from cvpl.tables.source.file_problems import checked_names, damaged_parquet, disk_trouble, is_unicode
+from cvpl.tables.source.frames import ArrowStream, column_names, is_pandas, readable
+from cvpl.tables.source.limits import Limits
+from cvpl.tables.source.own_parquet import OwnParquet
+from cvpl.tables.source.reading_settings import BLANKS, Reading
+from cvpl.tables.source.sql_text import only_file, quoted
+from cvpl.tables.source.workbook import read_workbook
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+_PART = re.compile(r"(.+\.(?:xlsx|duckdb))#(.+)", re.IGNORECASE | re.DOTALL)
+"""A file of several tables, and the name of one of them."""
+
+POSITION = "place_in_file"
+"""The DuckDB name of a record's position in a Parquet file."""
+
+_EXACT = frozenset(
+    {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+    | {"FLOAT", "DOUBLE", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+)
+"""DuckDB's types whose values are equal if and only if their texts are."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An opened table: its name for messages, its DuckDB table, its columns with their DuckDB types, its rows.
+
+    `position` is the SQL name of a record's position in the table, counted from 0.
+    """
+
+    name: str
+    table: str
+    types: dict[str, str]
+    rows: int
+    fingerprint: str | None
+    position: str = "rowid"
+    state: FileState | None = None
+    """The file before it was read; None for a dataframe."""
+
+    def field(self, column: str) -> str:
+        """The column's SQL name."""
+        return self._fields[column]
+
+    @cached_property
+    def _fields(self) -> dict[str, str]:
+        return {column: f"c{number}" for number, column in enumerate(self.types)}
+
+    def check_unchanged(self) -> None:
+        """Raise InputError if the file has changed since it was opened.
+
+        To be called when everything is read: the columns of Parquet are read late, and the fingerprint is of the file
+        as it was opened.
+        """
+        if self.state is not None:
+            self.state.check()
+
+
+def has_one_type(sources: Sequence[Source], column: str) -> bool:
+    """Whether all tables with this column hold it as numbers or times of one type, so that equal values are equal."""
+    types = {source.types[column] for source in sources if column in source.types}
+    return len(types) == 1 and types < _EXACT
+
+
+def display_name(data: object, fallback: str) -> str:
+    """Return the name of a table in messages: the file name, or for a dataframe its role in the audit."""
+    if isinstance(data, OwnParquet):
+        return data.name
+    return Path(data).name if isinstance(data, str | Path) else fallback
+
+
+def open_source(
+    con: duckdb.DuckDBPyConnection, data: object, role: str, reading: Reading, name: str | None = None
+) -> Source:
+    """Load `data` (a path or any object with an Arrow interface) into the connection as the table `role`.
+
+    Raises InputError with every problem of the file itself.
+    """
+    name = name or display_name(data, role)
+    fingerprint = state = None
+    if isinstance(data, str | Path):
+        path, part = located(data)
+        problem = not_a_file(path, name)
+        if not is_unicode(str(data)):
+            what = "the name of the file or of its folder is not valid UTF-8"
+            problem = Problem(name, what, "Give it a name in UTF-8.")
+        if problem is not None:
+            raise InputError([problem])
+        reading.limits.check_bytes(path.stat().st_size, name)
+        state = FileState.of(path, name)
+        try:
+            columns = _load_file(con, path, part, role, reading, name)
+            fingerprint = _sha256(path, part)
+        except CvplError:
+            # Half of one file and half of another is no table; that the file changed is what there is to say.
+            state.check()
+            raise
+        state.check()
+    elif isinstance(data, OwnParquet):
+        columns = _load_parquet(con, data.files, role, reading.limits, name)
+    else:
+        columns = _load_frame(con, data, role, reading.limits, name)
+    described, count = _described(con, role, name)
+    reading.limits.check_rows(count, name)
+    if not count:
+        raise InputError([Problem(name, "the table has no rows", "A rate needs at least one record in each table.")])
+    types = {column: str(row[1]) for column, row in zip(columns, described[: len(columns)], strict=True)}
+    position = POSITION if len(described) > len(columns) else "rowid"
+    return Source(name, role, types, count, fingerprint, position, state)
+
+
+def _described(con: duckdb.DuckDBPyConnection, role: str, name: str) -> tuple[list[tuple[str, ...]], int]:
+    """The columns of a loaded table as DuckDB describes them, and its number of rows."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    try:
+        described = con.execute(f"DESCRIBE {quoted(role)}").fetchall()
+        return described, int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error:
+        # Only Parquet is read here; everything else was loaded before.
+        raise InputError([damaged_parquet(name)]) from None
+
+
+def located(data: str | Path) -> tuple[Path, str | None]:
+    """Return the file, and the name of its sheet or table in `file.xlsx#Sheet` or `file.duckdb#table`."""
+    match = _PART.fullmatch(str(data))
+    return (Path(data), None) if match is None or Path(data).is_file() else (Path(match[1]), match[2])
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file is read as Parquet, by its file extension."""
+    return path.name.lower().endswith((".parquet", ".pq"))
+
+
+def _load_file(
+    con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
+) -> Sequence[str]:
+    if is_parquet(path):
+        _check_expansion(con, path, reading.limits, name)
+        return _load_parquet(con, [path], role, reading.limits, name)
+    if is_csv(path):
+        return load_csv(con, path, role, reading, name)
+    if path.suffix.lower() == ".duckdb":
+        return load_database(con, path, part, role, reading.limits, name)
+    if path.suffix.lower() == ".xlsx":
+        return _load_workbook(con, path, part, role, reading, name)
+    cure = (
+        "Name a .csv, .tsv, .csv.gz, .tsv.gz, .parquet or .xlsx file, or a table of a DuckDB file as file.duckdb#table."
+    )
+    raise InputError([Problem(name, "the file extension is not supported", cure)])
+
+
+def _load_workbook(
+    con: duckdb.DuckDBPyConnection, path: Path, part: str | None, role: str, reading: Reading, name: str
+) -> Sequence[str]:
+    header, cells = read_workbook(path, part, reading.decimal, reading.limits, name)
+    names = checked_names([field.strip(BLANKS) for field in header] if reading.strip else header, name, "columns")
+    view = f"{role} cells"
+    con.execute("SET pandas_analyze_sample = 0")
+    con.register(view, dict(cells))
+    con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {quoted(view)}")
+    con.unregister(view)
+    return names
+
+
+def _aliases(columns: Sequence[str]) -> str:
+    return ", ".join(f"c{number}" for number in range(len(columns)))
+
+
+def _load_parquet(
+    con: duckdb.DuckDBPyConnection, files: Sequence[Path], role: str, limits: Limits, name: str
+) -> Sequence[str]:
+    """Show Parquet files of one schema as a table. Of several, each is named by the number of its first record."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    listed = ", ".join(only_file(file) for file in files)
+    several = len(files) > 1
+    try:
+        schema = con.execute(f"SELECT name, num_children FROM parquet_schema({only_file(files[0])})").fetchall()
+        outermost = _outermost(schema)
+        limits.check_columns(len(outermost), name)
+        columns = checked_names(outermost, name, "columns")
+        if taken := [column for column in columns if column.lower() == "file_row_number"]:
+            what = "DuckDB, which reads the file, uses this name itself"
+            raise InputError([Problem(name, what, "Give the column another name.", taken[0])])
+        # A view: each column is read from the files on demand, so they may be larger than memory.
+        which = ", filename='the file of a record'" if several else ""
+        table = f"read_parquet([{listed}], hive_partitioning=false, file_row_number=true{which})"
+        fields = f"{_aliases(columns)}, place" + (", file" if several else "")
+        position = "CAST(parse_filename(file, true) AS BIGINT) + place" if several else "place"
+        con.execute(
+            f"CREATE VIEW {quoted(role)} AS SELECT {_aliases(columns)}, {position} AS {POSITION} "
+            f"FROM {table} AS t({fields})"
+        )
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error:
+        raise InputError([damaged_parquet(name)]) from None
+    return columns
+
+
+def _check_expansion(con: duckdb.DuckDBPyConnection, path: Path, limits: Limits, name: str) -> None:
+    """Refuse a Parquet file whose columns say that they are far larger when they are decompressed."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    query = f"SELECT coalesce(sum(total_uncompressed_size), 0) FROM parquet_metadata({only_file(path)})"
+    try:
+        expanded = int(con.execute(query).fetchall()[0][0])
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.Error:
+        raise InputError([damaged_parquet(name)]) from None
+    limits.check_expansion(path.stat().st_size, expanded, name)
+
+
+def is_whole(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
+    """Whether every cell of an opened table can be read: Parquet is read late, so damage may show itself only then."""
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    if source.position != POSITION:
+        return True
+    cells = ", ".join(f"bit_xor(hash({source.field(column)}))" for column in source.types)
+    try:
+        con.execute(f"SELECT {cells} FROM {quoted(source.table)}").fetchall()
+    except duckdb.OutOfMemoryException:
+        return True
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _outermost(schema: Sequence[tuple[str, int | None]]) -> list[str]:
+    """Return the column names from Parquet's list of all nodes, in which children follow their parent."""
+    names, below = [], 0
+    for column, children in schema[1:]:
+        if not below:
+            names.append(column)
+        below = max(0, below - 1) + (children or 0)
+    return names
+
+
+def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, limits: Limits, name: str) -> Sequence[str]:
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    what = f"a {type(data).__name__} cannot be read as a table"
+    refused = Problem(name, what, "Pass a path, or a dataframe of pandas, Polars, pyarrow or DuckDB.")
+    if not hasattr(type(data), "__arrow_c_stream__"):
+        raise InputError([refused])
+    columns = column_names(data)
+    if columns is not None:
+        limits.check_columns(len(columns), name)
+        checked_names(columns, name, "columns")
+    view = f"{role} frame"
+    try:
+        # Cells of a mixed column are read as their text, not as a type guessed from a sample.
+        con.execute("SET pandas_analyze_sample = 0")
+        # pandas is passed directly: its own Arrow export needs pyarrow, which nothing else here does.
+        con.register(view, readable(data) if is_pandas(data) else ArrowStream(data))
+        if columns is None:
+            columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]
+            limits.check_columns(len(columns), name)
+        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
+        con.unregister(view)
+    except (duckdb.OutOfMemoryException, duckdb.InterruptException):
+        raise
+    except duckdb.IOException:
+        raise disk_trouble(name) from None
+    except (duckdb.Error, AttributeError, TypeError):
+        raise InputError([refused]) from None
+    return columns
+
+
+def _sha256(path: Path, part: str | None) -> str:
+    """Return the hash of a file; the name of one of its tables is hashed with it."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    if part is not None:
+        digest.update(b"#" + part.encode())
+    return digest.hexdigest()
