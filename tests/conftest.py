@@ -11,6 +11,7 @@ import pytest
 import typer.main
 import vl_convert
 
+import cvpl.reports.views  # noqa: F401 - results are shown in tests that import no public name
 from browser import NO_BROWSER
 from cvpl.evaluation import contribution
 from cvpl.evaluation.inference import models

@@ -25,7 +25,7 @@ def modules() -> dict[str, Path]:
 
 
 def imports() -> dict[str, set[str]]:
-    """Which modules each one imports, wherever the import stands."""
+    """Which modules each one imports, wherever the import stands, also by `import_module`."""
     known = modules()
     found: dict[str, set[str]] = {name: set() for name in known}
     for name, path in known.items():
@@ -35,6 +35,8 @@ def imports() -> dict[str, set[str]]:
                 found[name] |= whole or {node.module} & known.keys()
             elif isinstance(node, ast.Import):
                 found[name] |= {alias.name for alias in node.names} & known.keys()
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_module":
+                found[name] |= {one.value for one in node.args if isinstance(one, ast.Constant)} & known.keys()
     return found
 
 

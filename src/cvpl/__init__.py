@@ -13,6 +13,7 @@ Every public name is imported on first use, so `import cvpl` is fast.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +116,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'cvpl' has no attribute '{name}'")
     value = getattr(import_module(_HOMES[name]), name)
+    if "cvpl.result.document" in sys.modules:
+        import_module("cvpl.reports.views")
     globals()[name] = value
     return value
 

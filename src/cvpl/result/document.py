@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from pydantic import ModelWrapValidatorHandler, ValidationInfo, model_validator
 
+from cvpl.errors import UsageError
 from cvpl.files import write_whole
 from cvpl.result.data_frame import data_frame
 from cvpl.result.earlier import with_interval_fields
@@ -44,12 +44,35 @@ def visible_json(text: str) -> str:
     return "".join(json.dumps(sign)[1:-1] if sign != "\n" and is_unseen(sign) else sign for sign in text)
 
 
-class Document(Section):
-    """A result that can be written to a JSON file, read back and rendered.
+class Views(Protocol):
+    """The views of a result. Pages and charts know results; a result knows only that it has such views."""
 
-    Reports import results, so results import the modules that render them by name.
+    def page(self, result: Any) -> str:
+        """The report as one HTML page."""
+
+    def markdown(self, result: Any) -> str:
+        """The short report as Markdown."""
+
+    def notebook_html(self, result: Any) -> str:
+        """The answer and the main figures as HTML."""
+
+    def notebook_markdown(self, result: Any) -> str:
+        """The answer and the main figures as Markdown."""
+
+    def chart(self, result: Any, name: str | None, group: str | None) -> Any:
+        """One chart by its name."""
+
+    def chart_names(self, result: Any) -> list[str]:
+        """The names of the charts."""
+
+
+class Document(Section):
+    """A result that can be written to a JSON file, read back and shown.
+
+    `views` is attached by `cvpl.reports.views`, which the public names of `cvpl` load.
     """
 
+    views: ClassVar[Views | None] = None
     FILE: ClassVar[str]
 
     @model_validator(mode="before")
@@ -68,11 +91,11 @@ class Document(Section):
 
     def _repr_html_(self) -> str:
         """The answer and the main figures as HTML, for a notebook."""
-        return str(import_module("cvpl.reports.notebook").notebook_html(self))
+        return _views().notebook_html(self)
 
     def _repr_markdown_(self) -> str:
         """The answer and the main figures as Markdown, for a notebook."""
-        return str(import_module("cvpl.reports.notebook").notebook_markdown(self))
+        return _views().notebook_markdown(self)
 
     def chart(self, name: str | None = None, *, group: str | None = None) -> Any:
         """One chart of the result as a `cvpl.charts.Drawing`, which displays itself; the main one without a name.
@@ -81,11 +104,11 @@ class Document(Section):
         lists the names. `group` is a data set of a benchmark; without it, the first. None if there is nothing to draw.
         Raises UsageError for a name that this kind of result does not have.
         """
-        return import_module("cvpl.charts.of_result").chart_of_result(self, name, group)
+        return _views().chart(self, name, group)
 
     def chart_names(self) -> list[str]:
         """The names of the charts that this kind of result has, the main one first."""
-        return list(import_module("cvpl.charts.of_result").chart_names(self))
+        return _views().chart_names(self)
 
     def to_json(self) -> str:
         """The result as JSON; equal results give equal bytes. Signs that a reader would not see are escaped."""
@@ -110,11 +133,11 @@ class Document(Section):
 
     def to_html(self) -> str:
         """The report as one HTML page, without scripts or network requests, as in `report.html`."""
-        return str(import_module("cvpl.reports.page").report_page(self))
+        return _views().page(self)
 
     def to_markdown(self) -> str:
         """The short report as Markdown, as for a pull request."""
-        return str(import_module("cvpl.reports.files").report_markdown(self))
+        return _views().markdown(self)
 
     def to_frame(self) -> DataFrame:
         """The rows of the result as a pandas dataframe. Raises UsageError if pandas is not installed.
@@ -127,6 +150,12 @@ class Document(Section):
 
     def _columns(self) -> dict[str, list[Any]]:
         raise NotImplementedError
+
+
+def _views() -> Views:
+    if Document.views is None:
+        raise UsageError("nothing shows results yet; import `cvpl.reports.views`, or a public name of `cvpl`")
+    return Document.views
 
 
 def _has_giants(data: Any) -> bool:
