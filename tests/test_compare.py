@@ -21,6 +21,7 @@ from rich.console import Console
 
 import cvpl
 from cvpl import charts
+from cvpl.answers.recommendation import recommendation, reservations
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.evaluation.control import power_at
@@ -45,7 +46,6 @@ from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
 from cvpl.result.published import Disclosure
-from cvpl.result.recommendation import recommendation, reservations
 from cvpl.wording import printable
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 from examples import TIMES

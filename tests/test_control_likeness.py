@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from cvpl.evaluation.classifier_test import area
 from cvpl.evaluation.control_likeness import _column, control_likeness, row_keys
+from cvpl.evaluation.linear_separation import area
 from cvpl.evaluation.two_samples import chi_square_tail, kolmogorov_smirnov, total_variation
 from cvpl.result.rounding import ALL_NUMBERS
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times

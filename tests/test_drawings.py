@@ -10,15 +10,15 @@ import pytest
 
 import cvpl
 from cvpl import charts
+from cvpl.answers.column_drops import ComparedDrops
+from cvpl.answers.column_effects import ColumnDrop
+from cvpl.answers.release_figure import ReleaseFigure
 from cvpl.charts.column_heat_map import column_heat_map
 from cvpl.charts.fluid import NARROWEST, nice_end, wide
 from cvpl.charts.release_rulers import release_rulers
 from cvpl.charts.risk_utility_map import risk_utility_map
 from cvpl.charts.style import BLUE, RED, SHADES
 from cvpl.result import SurfaceTarget
-from cvpl.result.column_drops import ComparedDrops
-from cvpl.result.column_effects import ColumnDrop
-from cvpl.result.release_figure import ReleaseFigure
 from test_surface_page import result_of, setting, with_risk
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from cvpl.attack.people_draw import EACH_ROW
-from cvpl.evaluation import classifier_test, contribution
+from cvpl.evaluation import contribution
+from cvpl.evaluation import linear_separation as classifier_test
 from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
 from cvpl.evaluation.contribution import split_links

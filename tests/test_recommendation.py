@@ -12,6 +12,9 @@ import yaml
 from rich.console import Console
 
 import cvpl
+from cvpl.answers.column_drops import compared_drops
+from cvpl.answers.recommendation import costs, limit_shown, policy_sentence, recommendation, reservations
+from cvpl.answers.release_figure import best_first, compared_figures
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.evaluation.intervals.paired import SearchedRows
 from cvpl.laboratory.mechanisms import Perturbation
@@ -19,10 +22,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.sections.comparison import comparison_sections, efficient_in_words
 from cvpl.reports.terminal import show
 from cvpl.result import BestCandidate, Places, PolicyOutcome, Risk, Warning_
-from cvpl.result.column_drops import compared_drops
 from cvpl.result.published import Disclosure
-from cvpl.result.recommendation import costs, limit_shown, policy_sentence, recommendation, reservations
-from cvpl.result.release_figure import best_first, compared_figures
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 
 PEOPLE = 250

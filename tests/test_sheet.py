@@ -11,6 +11,10 @@ import pytest
 
 import cvpl
 from cvpl import charts
+from cvpl.answers.column_effects import column_effects
+from cvpl.answers.headline import Headline, headline
+from cvpl.answers.hundred_people import Square, hundred_people
+from cvpl.answers.ruler import risk_ruler
 from cvpl.charts.people_grid import people_grid_svg, square_svg
 from cvpl.charts.ruler import ruler_svg
 from cvpl.charts.style import BLUE, ORANGE
@@ -20,10 +24,6 @@ from cvpl.reports.sections.next_steps import column_steps
 from cvpl.reports.sections.sheet.sheet import SIGNED, _legend, audit_sheet
 from cvpl.reports.sections.top import policies_section
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
-from cvpl.result.column_effects import column_effects
-from cvpl.result.headline import Headline, headline
-from cvpl.result.hundred_people import Square, hundred_people
-from cvpl.result.ruler import risk_ruler
 
 STORED = json.loads((Path(__file__).parent / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
 

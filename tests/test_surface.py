@@ -15,6 +15,7 @@ import yaml
 from rich.console import Console
 
 import cvpl
+from cvpl.answers.surface_answer import answer, gathered_warnings, reservations
 from cvpl.assessment import ensemble
 from cvpl.assessment.diagnostics.canaries import CanaryReleases
 from cvpl.cli.demo import CONFIG as DEMO
@@ -25,7 +26,6 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
 from cvpl.reports.terminal import show
 from cvpl.result import SurfaceResult, surface_schema
-from cvpl.result.surface_answer import answer, gathered_warnings, reservations
 from cvpl.workflows.protect import Protector
 from cvpl.workflows.surface import sweep
 from cvpl.workflows.surface.strengths import mechanism_sweep

@@ -16,6 +16,7 @@ from rich.console import Console
 import cvpl
 from browser import SIZES, check, chromium, needs_browser, schemes, schemes_for_axe, serious_faults  # noqa: F401 - a fixture
 from cvpl import charts
+from cvpl.answers.surface_answer import reservations
 from cvpl.charts.style import DARK, SHADES
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.simulation import Touchpoints
@@ -34,7 +35,6 @@ from cvpl.result import (
     SurfaceSetting,
     SurfaceTarget,
 )
-from cvpl.result.surface_answer import reservations
 from cvpl.wording import printable
 from examples import TIMES
 

@@ -20,9 +20,9 @@ import pytest
 from scipy.stats import norm
 
 import cvpl
+from cvpl.answers.trial_answer import answer
 from cvpl.cli.main import run
 from cvpl.config.loading import load
-from cvpl.result.trial_answer import answer
 from cvpl.workflows.command_mechanism import CommandStopped, CommandTimeout, filled, run_command, split_command
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people

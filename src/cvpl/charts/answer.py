@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import altair as alt
 
+from cvpl.answers.comparison_group import comparison_group
+from cvpl.answers.scale import scale_ends
 from cvpl.charts.style import (
     BLUE,
     FAINT,
@@ -23,8 +25,6 @@ from cvpl.charts.style import (
 )
 from cvpl.estimates import FALSE_RATE
 from cvpl.result import AuditResult
-from cvpl.result.comparison_group import comparison_group
-from cvpl.result.scale import scale_ends
 from cvpl.wording import in_words, percent, span
 
 _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240, columns=2)

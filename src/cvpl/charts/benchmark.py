@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cvpl.answers.release_figure import benchmark_figures
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.release_rulers import release_rulers
 from cvpl.charts.risk_utility_map import risk_utility_map
 from cvpl.result import BenchmarkRow
-from cvpl.result.release_figure import benchmark_figures
 from cvpl.wording import printable
 
 

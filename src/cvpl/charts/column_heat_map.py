@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from cvpl.answers.column_drops import ComparedDrops
+from cvpl.answers.column_effects import ColumnDrop
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.fluid import at, box, finished, text, titled
 from cvpl.charts.style import INK, MUTED, PAPER, SHADES, unique_labels
-from cvpl.result.column_drops import ComparedDrops
-from cvpl.result.column_effects import ColumnDrop
 from cvpl.wording import UNKNOWN, counted, points, printable
 
 _STEPS = (0.01, 0.03, 0.10, 0.25, 0.50)

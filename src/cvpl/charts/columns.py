@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from cvpl.answers.column_effects import ColumnDrop, ColumnEffects, EffectFigure, column_effects
 from cvpl.charts.style import (
     BAR,
     BLUE,
@@ -22,7 +23,6 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import AuditResult, Contribution
-from cvpl.result.column_effects import ColumnDrop, ColumnEffects, EffectFigure, column_effects
 from cvpl.wording import counted, percent, points, printable, span
 
 _LONGEST = 18

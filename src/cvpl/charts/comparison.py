@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from cvpl.answers.column_drops import compared_drops
+from cvpl.answers.recommendation import limit_shown
+from cvpl.answers.release_figure import compared_figures
 from cvpl.charts.column_heat_map import column_heat_map
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.release_rulers import release_rulers
 from cvpl.charts.risk_utility_map import risk_utility_map
 from cvpl.result import ComparisonResult
-from cvpl.result.column_drops import compared_drops
-from cvpl.result.recommendation import limit_shown
-from cvpl.result.release_figure import compared_figures
 
 
 def compared_rulers(result: ComparisonResult) -> Drawing | None:

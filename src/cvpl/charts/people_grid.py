@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
+from cvpl.answers.headline import Headline
+from cvpl.answers.hundred_people import Kind, Square, hundred_people
 from cvpl.charts.style import BLUE, GREY, ORANGE, PAPER
-from cvpl.result.headline import Headline
-from cvpl.result.hundred_people import Kind, Square, hundred_people
 
 _SIDE, _STEP = 12, 15
 """The side of a square, and the distance between two, in pixels."""

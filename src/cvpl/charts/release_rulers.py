@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cvpl.answers.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.fluid import at, finished, line, nice_end, placed, short_labels, text, tick_label, titled
 from cvpl.charts.style import BLUE, FAINT, INK, MUTED, PALE, RED
-from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
 from cvpl.wording import counted, printable
 
 _ROW, _BAR = 44, 28

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product, starmap
 
+from cvpl.answers.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.fluid import (
     NARROWEST,
@@ -23,7 +24,6 @@ from cvpl.charts.fluid import (
     wide,
 )
 from cvpl.charts.style import BLUE, GREY, INK, MUTED, PAPER, RED, SHADES
-from cvpl.result.release_figure import IN_SENTENCES, NAMES, ReleaseFigure, limit_in_words
 from cvpl.wording import UNKNOWN, counted, printable
 
 _LEFT, _RIGHT = 0.11, 0.97

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
+from cvpl.answers.comparison_group import comparison_group
 from cvpl.charts.style import (
     BLUE,
     GREY,
@@ -25,7 +26,6 @@ from cvpl.charts.style import (
     titled,
 )
 from cvpl.result import AuditResult
-from cvpl.result.comparison_group import comparison_group
 from cvpl.wording import percent, span
 
 _LEAST = 0.01

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from html import escape
 
+from cvpl.answers.ruler import Mark, MarkKind, Ruler
 from cvpl.charts.style import BLUE, FAINT, INK, MUTED, PALE, RED
-from cvpl.result.ruler import Mark, MarkKind, Ruler
 
 _LINE, _HEIGHT = 38, 66
 """The height of the axis, and of the whole picture, in pixels."""

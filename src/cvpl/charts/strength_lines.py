@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from cvpl.answers.surface_answer import figure_of, figure_shown, score
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.fluid import NARROWEST, Side, at, finished, line, nice_end, placed, text, titled, wide
 from cvpl.charts.style import BLUE, INK, MUTED, ORANGE, PALE, PAPER, RED, unique_labels
 from cvpl.result import SurfaceResult, SurfaceSetting
-from cvpl.result.surface_answer import figure_of, figure_shown, score
 from cvpl.wording import counted, in_words, percent, printable, span
 
 _LEFT, _RIGHT = 0.13, 0.97

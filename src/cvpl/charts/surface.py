@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from cvpl.answers.surface_answer import FIGURES
 from cvpl.charts.style import (
     BAR,
     INK,
@@ -20,7 +21,6 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
-from cvpl.result.surface_answer import FIGURES
 from cvpl.wording import UNKNOWN, counted, percent, printable
 
 _STEPS = (0.02, 0.05, 0.10, 0.25, 0.50)

@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from cvpl.answers.trial_answer import bin_words
 from cvpl.charts.style import (
     BAR,
     BLUE,
@@ -25,7 +26,6 @@ from cvpl.charts.style import (
     percent_axis,
 )
 from cvpl.result import TrialResult
-from cvpl.result.trial_answer import bin_words
 from cvpl.wording import counted, in_words, percent, span
 
 _WIDEST = 0.5

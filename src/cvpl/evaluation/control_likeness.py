@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.estimates import beyond_chance
-from cvpl.evaluation.classifier_test import classifier_test
+from cvpl.evaluation.linear_separation import classifier_test
 from cvpl.evaluation.related_rows import RelatedRows, related_rows
 from cvpl.evaluation.repeated_rows import RepeatedRows, repeated_rows
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation

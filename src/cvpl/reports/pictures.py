@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from markupsafe import Markup
 
+from cvpl.answers.headline import Headline
+from cvpl.answers.hundred_people import Square
+from cvpl.answers.ruler import MarkKind, Ruler
 from cvpl.reports.sections.sheet.sheet import Sheet
-from cvpl.result.headline import Headline
-from cvpl.result.hundred_people import Square
-from cvpl.result.ruler import MarkKind, Ruler
 
 
 def _people_grid(found: Headline, sheet: Sheet) -> Markup:

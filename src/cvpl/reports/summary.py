@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
+from cvpl.answers.ruler import risk_ruler
 from cvpl.reports.brief import LINES
 from cvpl.reports.layout import plain
 from cvpl.reports.sections.next_steps import next_steps
@@ -23,7 +24,6 @@ from cvpl.reports.sections.sheet.strip import NO_CONFIGURATION, State, verdict_s
 from cvpl.reports.sections.top import answer_section
 from cvpl.reports.text_ruler import ruler_lines
 from cvpl.result import AuditResult
-from cvpl.result.ruler import risk_ruler
 from cvpl.wording import printable, typed
 
 WIDEST = 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.result.ruler import MarkKind, Ruler
+from cvpl.answers.ruler import MarkKind, Ruler
 
 SIGNS: dict[MarkKind, str] = {"chance": "c", "nobody": "n", "limit": "L", "release": "X", "originals": "o"}
 """The sign of each mark."""

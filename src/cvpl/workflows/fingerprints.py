@@ -9,7 +9,7 @@ from pathlib import Path
 from cvpl.tables.source.source import located
 
 _PACKAGE = Path(__file__).parents[1]
-_ONLY_SHOWS = ("cli", "reports", "charts", "schemas", "datasets")
+_ONLY_SHOWS = ("cli", "reports", "charts", "answers", "schemas", "datasets")
 """Parts of the package that no audit figure depends on."""
 
 

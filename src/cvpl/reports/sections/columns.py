@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cvpl.answers.column_effects import ColumnEffects, EffectFigure, column_effects
 from cvpl.reports.sections.section import SCREENS, Column, Figure, Item, Section, Table, chart_of
 from cvpl.result import AuditResult, Contribution
-from cvpl.result.column_effects import ColumnEffects, EffectFigure, column_effects
 from cvpl.wording import counted, named, percent, points, signed_percent, span
 
 NARROW = 76

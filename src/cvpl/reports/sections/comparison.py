@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from cvpl.answers.column_drops import compared_drops
+from cvpl.answers.recommendation import costs, meets, recommendation, reservations
+from cvpl.answers.release_figure import HIGH, best_first, compared_figure, compared_figures
 from cvpl.reports.sections.audit import NO_GUARANTEE
 from cvpl.reports.sections.compared_inference import compared_inference_section
 from cvpl.reports.sections.comparison_details import (
@@ -31,9 +34,6 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import pointer_section, shared_items, warnings_section
 from cvpl.result import ComparedRelease, ComparisonResult
-from cvpl.result.column_drops import compared_drops
-from cvpl.result.recommendation import costs, meets, recommendation, reservations
-from cvpl.result.release_figure import HIGH, best_first, compared_figure, compared_figures
 from cvpl.wording import (
     UNKNOWN,
     counted,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cvpl.answers.release_figure import best_first
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Column, Item, Remark, Section, Table
 from cvpl.result import ComparedRelease, ComparisonResult
-from cvpl.result.release_figure import best_first
 from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
 
 _KEPT = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cvpl.answers.column_effects import column_effects
 from cvpl.estimates import FALSE_RATE, beyond_chance
 from cvpl.reports.sections.section import SCREENS, Column, Remark, Section, Table
 from cvpl.result import AuditResult, ColumnTechnique, Recipient, TailShare
-from cvpl.result.column_effects import column_effects
 from cvpl.wording import UNKNOWN, named, people_in_words, percent, points, printable, span
 
 _NONE_SET = "none set"

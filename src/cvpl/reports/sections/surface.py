@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from cvpl.answers.surface_answer import (
+    answer,
+    figure_of,
+    figure_shown,
+    gathered_warnings,
+    reservations,
+    risk_read,
+    score,
+    setting,
+)
 from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
@@ -20,16 +30,6 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import SurfaceCell, SurfaceResult
-from cvpl.result.surface_answer import (
-    answer,
-    figure_of,
-    figure_shown,
-    gathered_warnings,
-    reservations,
-    risk_read,
-    score,
-    setting,
-)
 from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped, typed
 
 _ONE_DRAW = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from cvpl.answers.headline import headline_risk
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.explanation import explanation
 from cvpl.reports.sections.provenance import command
 from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Output, Remark, Section
 from cvpl.result import AuditResult, PolicyOutcome
 from cvpl.result.deciding_reason import deciding_reason
-from cvpl.result.headline import headline_risk
 from cvpl.wording import FIGURES, counted, named, percent, printable, sentence, stopped, typed
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
@@ -25,7 +26,6 @@ from cvpl.reports.sections.trial_figures import trial_figures
 from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import TrialResult
-from cvpl.result.trial_answer import answer, bin_words, mechanism_name, setting
 from cvpl.wording import (
     UNKNOWN,
     in_words,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cvpl.answers.trial_answer import stated_budget
 from cvpl.reports.sections.facts import Fact
 from cvpl.reports.sections.figures import COLUMNS
 from cvpl.reports.sections.section import EVERYWHERE, Section, Table
 from cvpl.result import TrialResult
-from cvpl.result.trial_answer import stated_budget
 from cvpl.wording import UNKNOWN, percent, points, span
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cvpl.answers.headline import headline_risk
+from cvpl.answers.scale import scale_ends
 from cvpl.result import AuditResult
-from cvpl.result.headline import headline_risk
 from cvpl.result.people import LOOK_ALIKES, stands_out, where
-from cvpl.result.scale import scale_ends
 from cvpl.wording import percent, span
 
 NOT_MEASURED = "not measured"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
+from cvpl.answers.headline import Headline, headline
+from cvpl.answers.hundred_people import Square, hundred_people
+from cvpl.answers.ruler import Ruler, risk_ruler
 from cvpl.reports.sections.reviewers import requirements
 from cvpl.reports.sections.sheet.actions import Actions, actions
 from cvpl.reports.sections.sheet.cards import Card, cards
 from cvpl.reports.sections.sheet.first_warning import FirstWarning, first_warning
 from cvpl.reports.sections.sheet.strip import Strip, verdict_strip
 from cvpl.result import AuditResult, Input
-from cvpl.result.headline import Headline, headline
-from cvpl.result.hundred_people import Square, hundred_people
-from cvpl.result.ruler import Ruler, risk_ruler
 from cvpl.wording import UNKNOWN, count_in, counted, named, printable
 
 _NAMES = 5

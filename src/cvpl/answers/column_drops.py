@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cvpl.result.column_effects import NAMES, ColumnDrop, DropField, drop_of
+from cvpl.answers.column_effects import NAMES, ColumnDrop, DropField, drop_of
+from cvpl.answers.release_figure import best_first, compared_figure
 from cvpl.result.comparison import ComparisonResult
-from cvpl.result.release_figure import best_first, compared_figure
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cvpl.answers.headline import Headline, headline
+from cvpl.answers.scale import scale_ends
 from cvpl.result.audit import AuditResult
-from cvpl.result.headline import Headline, headline
-from cvpl.result.scale import scale_ends
 from cvpl.wording import percent, span
 
 MarkKind = Literal["chance", "nobody", "limit", "release", "originals"]

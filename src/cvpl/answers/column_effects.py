@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cvpl.answers.headline import headline_risk
 from cvpl.estimates import FALSE_RATE
 from cvpl.result.audit import AuditResult
-from cvpl.result.headline import headline_risk
 from cvpl.result.setting import Contribution
 
 EffectFigure = Literal["risk", "top1_hit_rate", "power"]

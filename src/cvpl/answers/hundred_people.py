@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Literal
 
-from cvpl.result.headline import Headline
+from cvpl.answers.headline import Headline
 
 Kind = Literal["linked", "look-alike", "neither"]
 _NOTHING = 1e-9

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cvpl.result.audit import PolicyOutcome
-from cvpl.result.comparison import ComparedRelease, ComparisonResult
-from cvpl.result.release_figure import (
+from cvpl.answers.release_figure import (
     HIGH,
     ReleaseFigure,
     best_first,
@@ -14,6 +12,8 @@ from cvpl.result.release_figure import (
     compared_figures,
     limit_in_words,
 )
+from cvpl.result.audit import PolicyOutcome
+from cvpl.result.comparison import ComparedRelease, ComparisonResult
 from cvpl.wording import FIGURES, counted, percent, printable
 
 LOST = 0.5
