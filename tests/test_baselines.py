@@ -1,10 +1,9 @@
-"""Random picks, distances to the closest record, and same source: worked by hand and by plain loops."""
+"""Random candidates, distances to the closest record, and same source: worked by hand and by plain loops."""
 
 from __future__ import annotations
 
 import math
 from itertools import product
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -29,10 +28,6 @@ from cvpl_paper.baselines.distances import (
 from cvpl_paper.baselines.random_within_block import (
     expected_linkage_rate,
     expected_top1_hit_rate,
-    pick,
-    pick_within,
-    picked_linkage_rate,
-    picked_top1_hit_rate,
     shares_above,
 )
 from cvpl_paper.baselines.same_source import same_source_share, training_share
@@ -114,45 +109,6 @@ def test_the_expected_figures_of_a_random_pick_by_hand():
     assert expected_linkage_rate(done, 0.5) == pytest.approx(1 / 3)
     assert expected_linkage_rate(done, 1 / 6) == pytest.approx((2 / 3 + 2 / 3 + 1 + 0) / 4)
     assert expected_top1_hit_rate(done, truth_of(done, [])) is None
-
-
-def test_whoever_has_no_candidate_picks_nobody_and_hits_nothing():
-    done = random_case()
-    picked = pick(done, np.random.default_rng(0))
-    assert picked[3] == -1 and picked[2] == 3 and set(picked[:2]) <= {0, 1, 2}
-    assert picked_top1_hit_rate(picked, truth_of(done, [(3, 0)])) == 0
-    assert picked_top1_hit_rate(picked, truth_of(done, [(2, 3)])) == 1
-    assert picked_linkage_rate(done, picked, 0.0) == 3 / 4
-    assert picked_top1_hit_rate(picked, truth_of(done, [])) is None
-
-
-def test_a_pick_is_even_over_the_union_of_all_schemes():
-    """Candidates that share two blocks are picked no more often; 20,000 draws, a normal bound for each candidate."""
-    draws = 20_000
-    queries = np.zeros(draws, dtype=np.int64)
-    parts = [Partition(queries, np.array([0, 0, 0, 1, 1])), Partition(queries, np.array([0, 1, 1, 0, 1]))]
-    counts = np.bincount(pick_within(parts, np.random.default_rng(3)), minlength=5)
-    bound = NormalDist().inv_cdf(1 - FALSE_ALARM / 2 / 4) * math.sqrt(draws * 0.25 * 0.75)
-    assert counts[4] == 0
-    assert np.abs(counts[:4] - draws / 4).max() < bound
-
-
-def test_the_drawn_figures_approach_the_expected_ones():
-    """The mean of 200 draws lies within the normal bound of the closed form, for hits and for links."""
-    rng = np.random.default_rng(5)
-    rows = [(f"b{b}", float(x), 0.0) for b, x in zip(rng.integers(8, size=80), rng.integers(4, size=80), strict=True)]
-    moved = [(block, x + rng.integers(2), y) for block, x, y in rows]
-    done, draws, threshold = plain_attack(rows, moved), 200, 0.5
-    truth = truth_of(done, [(i, i) for i in range(80)])
-    picks = [pick(done, rng) for _ in range(draws)]
-    for drawn, chance in (
-        ([picked_top1_hit_rate(picked, truth) for picked in picks], 1 / done.found.candidates),
-        ([picked_linkage_rate(done, picked, threshold) for picked in picks], shares_above(done, threshold)),
-    ):
-        deviation = math.sqrt((chance * (1 - chance)).sum() / draws) / len(chance)
-        assert 0 < chance.mean() < 1 and deviation > 0
-        assert abs(np.mean(drawn) - chance.mean()) < NormalDist().inv_cdf(1 - FALSE_ALARM / 2) * deviation
-    assert expected_top1_hit_rate(done, truth) == pytest.approx((1 / done.found.candidates).mean())
 
 
 @settings(max_examples=examples(15), deadline=None)

@@ -15,7 +15,6 @@ from rich.console import Console
 
 import cvpl
 from cvpl.evaluation.contradictions import Figures, power_unexplained, top1_unexplained
-from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.terminal import show
@@ -71,7 +70,7 @@ def outputs(result):
     found = {
         "terminal": printed(result),
         "html": page,
-        "markdown": audit_markdown(result).replace("\\", ""),
+        "markdown": result.to_markdown().replace("\\", ""),
         "notebook": "".join(html5lib.parse(result._repr_html_(), namespaceHTMLElements=False).itertext()),
     }
     return {name: " ".join(text.split()) for name, text in found.items()}

@@ -13,7 +13,7 @@ from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, offer
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.rates import exposure, integrated_risk, risk_curve, worst_case_risk
-from cvpl.evaluation.trials.one_run import epsilon_bound, planted_bound
+from cvpl.evaluation.trials.one_run import epsilon_bound
 from cvpl.tables.columns import Numbers
 
 GRID = np.array([0.5, 0.6, 0.75, 1.0])
@@ -54,14 +54,6 @@ def test_the_class_that_is_least_diverse_decides():
 def test_an_interval_is_offered_from_the_smallest_sample_that_was_measured(given, offered):
     found = offer("power", **{"kind": "people", "records": 500, "controls": 500, "units": 500.0} | given)
     assert (found.refused is None) == (found.coverage is not None) == offered
-
-
-def test_one_run_is_enough_for_a_bound_and_none_is_not():
-    assert planted_bound(1, 1, 0, 1) == 0.0
-    assert planted_bound(40, 40, 0, 40) > 1
-    for hits_in, runs_in, hits_out, runs_out in ((0, 0, 0, 1), (0, 1, 0, 0), (2, 1, 0, 1), (-1, 1, 0, 1)):
-        with pytest.raises(ValueError, match="at least one run"):
-            planted_bound(hits_in, runs_in, hits_out, runs_out)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 1.5])

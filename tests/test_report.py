@@ -22,7 +22,6 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.page import Printing, report_page
 from cvpl.reports.sections.formal_criteria import criteria_section
 from cvpl.reports.sections.next_steps import next_steps
@@ -151,7 +150,7 @@ def test_a_page_asks_for_nothing_from_elsewhere(page):
 def test_an_old_result_has_a_page_too(old):
     text = words(report_page(old))
     assert old.verdict.sentence in text and "Provenance" in text
-    assert audit_markdown(old)
+    assert old.to_markdown()
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -246,7 +245,7 @@ def test_what_is_not_assessable_is_not_to_be_decided_on(result):
     found = changed(judged(result, reasons=["it is dead"], risk=risk(0.3123, 0.2, 0.4)), validity=valid)
     assert [next_step[:20] for next_step in next_steps(found)] == ["Do not base a decisi"]
     assert found.verdict.sentence == "The risk of this release is not assessable: it is dead."
-    for text in (words(report_page(found)), audit_markdown(found)):
+    for text in (words(report_page(found)), found.to_markdown()):
         assert "20.0% to 40.0%" not in text
         assert "power beyond chance" not in text
 
@@ -343,7 +342,7 @@ def test_the_verdict_is_one_sentence_and_the_same_on_every_page(result, figures,
     said = found.verdict.sentence
     assert text in said and said.count(". ") == 0 and said.endswith(".")
     assert said in words(report_page(found))
-    assert said in audit_markdown(found).replace("\\", "")
+    assert said in found.to_markdown().replace("\\", "")
     assert said in found._repr_html_()
 
 

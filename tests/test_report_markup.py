@@ -15,7 +15,6 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.yaml_file import read_yaml
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.page import report_page
 from examples import TIMES, examples_apart
 from payloads import (
@@ -148,13 +147,13 @@ def test_there_are_eighty():
 
 @pytest.fixture(scope="module")
 def comment(stored):
-    return audit_markdown(planted(stored, "plain"))
+    return planted(stored, "plain").to_markdown()
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
 def test_nothing_in_a_comment_for_a_pull_request_is_obeyed(stored, comment, payload):
     """Outside of code and escapes, no tag, link, mention or table cell is left that plain text does not have."""
-    assert same_markdown(audit_markdown(planted(stored, payload)), comment)
+    assert same_markdown(planted(stored, payload).to_markdown(), comment)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from scipy.special import chdtrc, ndtr
 
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.laboratory.simulation import touchpoints as world
-from cvpl.laboratory.simulation.tail_index import TailIndex, tail_index
+from tail_index import TailIndex, tail_index
 
 FALSE_ALARM = 1e-4
 """Probability that any test of a draw in this file fails although the simulator is right."""

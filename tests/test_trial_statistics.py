@@ -21,7 +21,7 @@ from cvpl.evaluation.trials.budget import alarm, largest_power
 from cvpl.evaluation.trials.exposure import exposure, linked_at
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.guesses import SHARES
-from cvpl.evaluation.trials.one_run import audit_budget, epsilon_bound, p_value, planted_bound
+from cvpl.evaluation.trials.one_run import audit_budget, epsilon_bound, p_value
 from cvpl.evaluation.trials.rounds_error import TwoWayError, two_way_error
 from cvpl.evaluation.trials.spread import spread_over_draws
 from cvpl.evaluation.trials.two_way import power_over_rounds
@@ -517,40 +517,6 @@ def test_a_bound_that_makes_no_sense_is_refused():
         epsilon_bound(1, 4, 10, delta=2)
     with pytest.raises(ValueError, match="confidence"):
         epsilon_bound(1, 4, 10, confidence=1.0)
-
-
-@cache
-def own_ends(hits_in, runs_in, hits_out, runs_out, each):
-    """Both ends by scanning shares."""
-    shares = [step / 20_000 for step in range(20_001)]
-    found = max(t for t in shares if t == 0 or tail(runs_in, t, hits_in) <= each) if hits_in else 0.0
-    false = min(f for f in shares if f == 1 or 1 - tail(runs_out, f, hits_out + 1) <= each)
-    return found, false
-
-
-def own_planted(hits_in, runs_in, hits_out, runs_out, delta, confidence):
-    found, false = own_ends(hits_in, runs_in, hits_out, runs_out, (1 - confidence) / 2)
-    bounds = [0.0]
-    if found - delta > 0:
-        bounds.append(math.log((found - delta) / false))
-    if 1 - false - delta > 0:
-        bounds.append(math.log((1 - false - delta) / (1 - found)))
-    return max(bounds)
-
-
-@pytest.mark.parametrize(
-    "counts", [(30, 40, 1, 40), (40, 40, 0, 40), (5, 40, 4, 40), (0, 10, 10, 10), (39, 40, 20, 40)]
-)
-@pytest.mark.parametrize("delta", [0.0, 0.05])
-def test_planted_runs_bound_epsilon_by_both_error_rates(counts, delta):
-    assert planted_bound(*counts, delta, 0.95) == pytest.approx(own_planted(*counts, delta, 0.95), abs=2e-3)
-
-
-def test_planted_runs_must_be_runs():
-    with pytest.raises(ValueError, match="at least one run"):
-        planted_bound(0, 0, 0, 5)
-    with pytest.raises(ValueError, match="no more hits than runs"):
-        planted_bound(6, 5, 0, 5)
 
 
 # The audit of a budget

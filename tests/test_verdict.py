@@ -12,7 +12,6 @@ import pytest
 from rich.console import Console
 
 import cvpl
-from cvpl.reports.markdown import audit_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult, BestCandidate, Risk, VerdictFigures, verdict_of
@@ -188,7 +187,7 @@ def test_every_output_has_the_same_sentence_figures_and_interval(planted):
     outputs = {
         "terminal": printed(planted),
         "html": report_page(planted),
-        "markdown": audit_markdown(planted).replace("\\", ""),
+        "markdown": planted.to_markdown().replace("\\", ""),
         "notebook": planted._repr_html_(),
         "json": planted.to_json(),
     }

@@ -5,17 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.sections.section import TITLE, Output, Remark, Section, Table, sections_for
-from cvpl.result import AuditResult
 from cvpl.wording import marked_parts, printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
-
-
-def audit_markdown(result: AuditResult) -> str:
-    """The answer, the figures, the attackers, the warnings and the next steps of an audit."""
-    return sections_markdown(audit_sections(result))
 
 
 def sections_markdown(sections: Sequence[Section], output: Output = Output.MARKDOWN) -> str:

@@ -211,26 +211,3 @@ def _largest(scores: Floats, unit: Ints, count: int) -> Floats:
         some[unit[known]] = True
         best[some, number] = found[some]
     return best
-
-
-def planted_bound(
-    hits_in: int, runs_in: int, hits_out: int, runs_out: int, delta: float = 0.0, confidence: float = CONFIDENCE
-) -> float:
-    """A lower bound on ε from runs in which one planted person is in or out, and is found or not.
-
-        ε >= max(log((t - δ) / f), log((1 - f - δ) / (1 - t)), 0)
-
-    t is the lower end of the share found when in, f the upper end of the share found when out, each one-sided
-    (Clopper-Pearson) at confidence 1 - (1 - confidence) / 2, so that both hold together. Valid only if each run is one
-    trial: people of one run share its draw, and their counts must not be added up.
-    """
-    from scipy.special import betaincinv  # noqa: PLC0415 - loaded when a bound is made
-
-    for hits, runs in ((hits_in, runs_in), (hits_out, runs_out)):
-        if not 0 <= hits <= runs or runs < 1:
-            raise ValueError(f"{hits} hits of {runs} runs; at least one run is needed, and no more hits than runs")
-    each = (1 - confidence) / 2
-    found = 0.0 if hits_in == 0 else float(betaincinv(hits_in, runs_in - hits_in + 1, each))
-    false = 1.0 if hits_out == runs_out else float(betaincinv(hits_out + 1, runs_out - hits_out, 1 - each))
-    ratios = (found - delta) / false, (1 - false - delta) / (1 - found)
-    return max(0.0, *(math.log(ratio) for ratio in ratios if ratio > 0), 0.0)
