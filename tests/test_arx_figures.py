@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from cvpl.evaluation.criteria.classes import EquivalenceClasses
+from cvpl.evaluation.criteria.criteria import class_risks
 from cvpl.evaluation.criteria.population_uniques import pitman_uniques, zayatz_uniques
-from cvpl.evaluation.criteria.reidentification import class_risks
 from shared_data import SHARED, needs_data
 
 BEFORE = [

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.assessment.diagnostics.removal import removal
+from cvpl.assessment.diagnostics.contributions import removal
 from cvpl.assessment.diagnostics.self_linkage import lightly_perturbed, perturbed
 from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import attack

@@ -12,14 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvpl.evaluation.criteria.classes import EquivalenceClasses, combined_codes
-from cvpl.evaluation.criteria.closeness import equal_distance, ordered_distance
-from cvpl.evaluation.criteria.criteria import KnownPopulation, release_criteria
+from cvpl.evaluation.criteria.criteria import (
+    KnownPopulation,
+    class_risk,
+    class_risks,
+    compatible_sizes,
+    equal_distance,
+    individual_risk,
+    ordered_distance,
+    presence,
+    release_criteria,
+)
 from cvpl.evaluation.criteria.diversity import ValueCounts, diversity, recursive_c
-from cvpl.evaluation.criteria.individual_risk import class_risk, individual_risk
 from cvpl.evaluation.criteria.population_uniques import _pitman_parameters, pitman_uniques, zayatz_uniques
-from cvpl.evaluation.criteria.presence import presence
-from cvpl.evaluation.criteria.reidentification import class_risks
-from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from cvpl.evaluation.criteria.classes import EquivalenceClasses
+from cvpl.evaluation.criteria.criteria import compatible_sizes
 from cvpl.evaluation.criteria.diversity import ValueCounts
-from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.evaluation.groups.subgroups import GroupRow, _maximum
 from cvpl.evaluation.groups.suppression import _enlarge, _hide_another, hidden_shares, pooled_rows
 

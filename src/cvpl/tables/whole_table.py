@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.evaluation_only.identity import IdentityKeys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
-from cvpl.tables.keys.equal_rows import equal_row_keys
 from cvpl.tables.keys.record_keys import record_keys
+from cvpl.tables.keys.row_keys import equal_row_keys
 from cvpl.tables.keys.shared_rows import shared_row_keys
 from cvpl.tables.new_columns import telling_new_columns
 from cvpl.tables.source.connection import connect_again

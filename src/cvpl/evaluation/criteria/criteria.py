@@ -1,4 +1,17 @@
-"""All formal criteria of one release."""
+"""All formal criteria of one release.
+
+t-closeness     how far the sensitive values of a class are from those of the whole release (Li et al., 2007)
+δ-presence      how sure an attacker who has the whole population can be that a person is in the release
+class risks     prosecutor, journalist and marketer, by class size (El Emam, Guide to the De-Identification, 2013): a
+                prosecutor looks for a person who is known to be in the release, a journalist for any person of the
+                population, a marketer for as many links as possible. Without a known population the last two face the
+                release's own classes, so their risks are those of the prosecutor, the largest of the three
+individual      the Poisson-gamma model with sampling weights (Benedetti and Franconi, 1998): the number of people F_j
+risk            that a class of f_j records has in the population is unknown; given f_j it has a negative binomial law
+                with success probability p_j, and the risk of a record is the mean of 1 / F_j
+compatible      a suppressed cell may have any value, as sdcMicro counts; ARX and pycanon take it for a value of its
+sizes           own. Such classes are never smaller, so k is never smaller either
+"""
 
 from __future__ import annotations
 
@@ -10,19 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.criteria.classes import Codes, EquivalenceClasses, combined_codes
-from cvpl.evaluation.criteria.closeness import equal_distance, ordered_distance
 from cvpl.evaluation.criteria.diversity import Diversity, ValueCounts, diversity
-from cvpl.evaluation.criteria.individual_risk import IndividualRisk, individual_risk
 from cvpl.evaluation.criteria.population_uniques import pitman_uniques, zayatz_uniques
-from cvpl.evaluation.criteria.presence import presence
-from cvpl.evaluation.criteria.reidentification import ClassRisks, class_risks
-from cvpl.evaluation.criteria.suppressed import compatible_sizes
 from cvpl.operators.alignment import detect
 from cvpl.tables.columns import ColumnData, Table
 
+Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 Basis = Literal["release", "estimated", "population"]
 
+MOST_COMPARED = 100_000_000
+"""The most records compared over all pairs of patterns of suppression; beyond it the sizes are not computed."""
 SIZES: tuple[tuple[int, int | None], ...] = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, None))
 """The class sizes between which records are counted."""
 
@@ -157,3 +168,162 @@ def _in_population(
     of_class[classes.of] = people[keys[:rows]]
     split = rows + mine.rows
     return of_class, presence([part[rows:split] for part in parts], [part[split:] for part in parts])
+
+
+def equal_distance(counts: ValueCounts) -> float | None:
+    """The t of the equal distance: max over classes of 1/2 Σ_v |q_v - p_v|; None without records.
+
+    q_v is the share of value v in the class, p_v in the release. Both sum to 1, so the distance is the sum of q_v - p_v
+    over the values that are more frequent in the class, which all occur in it.
+    """
+    if not len(counts.sizes):
+        return None
+    whole = np.bincount(counts.value, counts.count, minlength=counts.values) / counts.sizes.sum()
+    more = np.maximum(0.0, counts.count / counts.sizes[counts.of] - whole[counts.value])
+    return float(np.bincount(counts.of, more).max())
+
+
+def ordered_distance(counts: ValueCounts) -> float | None:
+    """The t of the ordered distance: max over classes of 1/(m - 1) Σ_i |Σ over v <= i of (q_v - p_v)|.
+
+    m is the number of different values in the release, in their order; with m = 1 the distance is 0. None without
+    records. The cumulative share of a class is constant between two of its values, and that of the release only grows,
+    so each stretch is summed with the prefix sums of the latter on both sides of the place where they cross.
+    """
+    if not len(counts.sizes):
+        return None
+    if counts.values < 2:
+        return 0.0
+    whole = np.cumsum(np.bincount(counts.value, counts.count, minlength=counts.values)) / counts.sizes.sum()
+    summed = np.concatenate([[0.0], np.cumsum(whole)])
+    before = np.cumsum(counts.count)
+    starts = np.searchsorted(counts.of, np.arange(len(counts.sizes)))
+    reached = (before - (before[starts] - counts.count[starts])[counts.of]) / counts.sizes[counts.of]
+    follows = np.append(counts.of[1:] == counts.of[:-1], False)
+    until = np.where(follows, np.append(counts.value[1:], 0), counts.values)
+    first = counts.value[starts]
+    stretches = np.bincount(counts.of, _stretch(whole, summed, counts.value, until, reached))
+    stretches += _stretch(whole, summed, np.zeros_like(first), first, np.zeros(len(first)))
+    return float(stretches.max() / (counts.values - 1))
+
+
+def _stretch(
+    whole: np.ndarray, summed: np.ndarray, begin: np.ndarray, end: np.ndarray, share: np.ndarray
+) -> np.ndarray:
+    """Σ |share - whole_j| over begin <= j < end, where `whole` never falls and `summed` are its prefix sums."""
+    cross = np.clip(np.searchsorted(whole, share), begin, end)
+    below = share * (cross - begin) - (summed[cross] - summed[begin])
+    above = (summed[end] - summed[cross]) - share * (end - cross)
+    result: np.ndarray = np.maximum(0.0, below) + np.maximum(0.0, above)
+    return result
+
+
+@dataclass(frozen=True)
+class IndividualRisk:
+    """The largest and the mean risk of a record, and the expected number of right links, Σ f_j r_j."""
+
+    maximum: float
+    mean: float
+    expected: float
+
+
+def individual_risk(classes: EquivalenceClasses, weights: Numbers) -> IndividualRisk | None:
+    """The risk from sampling weights: how many people of the population each record stands for, 1 or more.
+
+        r_j = E[1 / F_j] = p_j / f_j · 2F1(1, 1; f_j + 1; 1 - p_j)        p_j = f_j / Σ over records of w
+
+    With weights of 1 the release is the population, and r_j = 1 / f_j. None without records.
+    """
+    if not classes.count:
+        return None
+    people = np.bincount(classes.of, np.maximum(weights, 1.0), minlength=classes.count).astype(np.float64)
+    risk = class_risk(classes.sizes.astype(np.float64), people)
+    expected = float((classes.sizes * risk).sum())
+    return IndividualRisk(float(risk.max()), expected / classes.records, expected)
+
+
+def class_risk(sizes: Numbers, people: Numbers) -> Numbers:
+    """E[1 / F] of each class of `sizes` records that stand for `people` people."""
+    from scipy.special import hyp2f1  # noqa: PLC0415 - loaded when a risk is estimated
+
+    share = np.minimum(1.0, sizes / people)
+    result: Numbers = share / sizes * hyp2f1(1.0, 1.0, sizes + 1, 1 - share)
+    return result
+
+
+def presence(people: Sequence[Codes], others: Sequence[Codes]) -> tuple[float, float] | None:
+    """(δ_min, δ_max): the least and the largest share of a class who are in the release (Nergiz et al., 2007).
+
+        δ(class) = people of the class / (people and others of the class)
+
+    `people` are the columns of those who are in the release, `others` those of the rest of the population, at the
+    granularity of the release. The least is over all classes of the population, so it is 0 if a class has only others.
+    None without people.
+    """
+    mine, rest = (len(columns[0]) if columns else 0 for columns in (people, others))
+    if not mine:
+        return None
+    both = [np.concatenate([one, other]) for one, other in zip(people, others, strict=True)]
+    keys = combined_codes(both, mine + rest)
+    inside = np.bincount(keys[:mine], minlength=int(keys.max()) + 1)
+    share = inside / np.bincount(keys)
+    return float(share.min()), float(share.max())
+
+
+@dataclass(frozen=True)
+class ClassRisks:
+    """The largest and the average risk of a record, and the share of right links of a marketer."""
+
+    prosecutor_maximum: float
+    prosecutor_average: float
+    journalist_maximum: float
+    journalist_average: float
+    marketer: float
+
+
+def class_risks(classes: EquivalenceClasses, population: Numbers | None = None) -> ClassRisks | None:
+    """The three risks; `population` has the number of people F_j of each class in the population.
+
+        prosecutor    maximum 1 / min f_j     average J / n
+        journalist    maximum 1 / min F_j     average max(J / Σ F_j, 1/n Σ f_j / F_j)
+        marketer      1/n Σ f_j / F_j
+
+    f_j is the size of class j in the release, J the number of classes, n the number of records. F_j is at least f_j.
+    Without a population F_j = f_j. None without records.
+    """
+    if not classes.count:
+        return None
+    inside = classes.sizes.astype(np.float64)
+    whole = inside if population is None else np.maximum(population, inside)
+    links = float((inside / whole).sum()) / classes.records
+    return ClassRisks(
+        prosecutor_maximum=1 / float(inside.min()),
+        prosecutor_average=classes.count / classes.records,
+        journalist_maximum=1 / float(whole.min()),
+        journalist_average=max(classes.count / float(whole.sum()), links),
+        marketer=links,
+    )
+
+
+def compatible_sizes(columns: Sequence[Codes], rows: int) -> Ints | None:
+    """For each record, the number of records, itself included, that agree in every column that both of them know.
+
+    A code of -1 agrees with every value. Records are compared pattern by pattern: records that know the same columns
+    have one pattern. None if there are too many patterns (`MOST_COMPARED`).
+    """
+    known = combined_codes([(codes >= 0).astype(np.int32) for codes in columns], rows)
+    patterns = [np.flatnonzero(known == pattern) for pattern in range(int(known.max(initial=-1)) + 1)]
+    if len(patterns) * rows > MOST_COMPARED:
+        return None
+    if len(patterns) == 1:
+        keys = combined_codes([codes for codes in columns if codes[0] >= 0], rows)
+        return np.bincount(keys)[keys]
+    sizes = np.zeros(rows, dtype=np.int64)
+    for mine in patterns:
+        for theirs in patterns:
+            both = [codes for codes in columns if codes[mine[0]] >= 0 and codes[theirs[0]] >= 0]
+            together = np.concatenate([mine, theirs])
+            keys = combined_codes([codes[together] for codes in both], len(together))
+            counts = np.bincount(keys[len(mine) :], minlength=int(keys.max()) + 1)
+            sizes[mine] += counts[keys[: len(mine)]]
+    return sizes

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.source.csv_header import header_of
 from cvpl.tables.source.decoded_csv import load_decoded
 from cvpl.tables.source.encoding import UNDEFINED, Encoding, encoding_of, likely_encoding, text_of
 from cvpl.tables.source.file_problems import checked_names, disk_trouble
@@ -28,6 +27,7 @@ from cvpl.wording import counted
 
 if TYPE_CHECKING:
     import duckdb
+import re
 
 _NO_NULL = "chr(0) || 'no field'"
 """SQL for a text that stands for NULL and that no file has, since a zero byte is refused."""
@@ -214,3 +214,33 @@ def _record(path: Path, delimiter: str, line: int) -> int:
             return sum(bool(record) for record in islice(records, 1, line))
     except csv.Error:
         return line - 1
+
+
+def header_of(text: str, delimiter: str) -> list[str] | None:
+    """The fields of the first record; none if the first line is empty, and None if the text is.
+
+    A quote opens a field at its start, after at most one blank; inside, two quotes mean one. Blanks behind a closing
+    quote are no part of the field. Python's csv module strips blanks from every field or from none.
+    Raises ValueError if a quote is not closed, has text behind it, or more than one blank before it.
+    """
+    if not text:
+        return None
+    if text[0] in "\r\n":
+        return []
+    sign = re.escape(delimiter)
+    quoted = re.compile(rf' ?"((?:[^"]++|"")*+)" *(?=[{sign}\r\n]|\Z)')
+    plain = re.compile(rf"[^{sign}\r\n]*+")
+    fields, at = list[str](), 0
+    while True:
+        if (match := quoted.match(text, at)) is not None:
+            fields.append(match[1].replace('""', '"'))
+            at = match.end()
+        else:
+            end = at if (match := plain.match(text, at)) is None else match.end()
+            fields.append(text[at:end])
+            at = end
+            if fields[-1].lstrip(" ").startswith('"'):
+                raise ValueError("a quote is not closed, or has text behind it")
+        if text[at : at + 1] != delimiter:
+            return fields
+        at += 1
