@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cvpl.config.people_asked import FEWEST_ASKED, MOST_PAIRS
+from cvpl.config.query_limits import FEWEST_ASKED, MOST_PAIRS
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import Mondrian, Perturbation
 from cvpl.laboratory.simulation import Touchpoints

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 import tables
-from cvpl.assessment.resources import ResourceEstimate
+from cvpl.assessment.planning.resources import ResourceEstimate
 from cvpl.laboratory.mechanisms import Mondrian
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.workflows.audit import audit, plan_audit

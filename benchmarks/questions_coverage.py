@@ -34,7 +34,7 @@ import pandas as pd
 from cvpl.assessment.diagnostics import inference as inference_run
 from cvpl.assessment.diagnostics.membership import membership
 from cvpl.assessment.ensemble import run_attackers
-from cvpl.assessment.progress import ignore_progress
+from cvpl.assessment.planning.progress import ignore_progress
 from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.figures import InferenceRow, ScoredAttack, inference_rows, simultaneous, strongest
 from cvpl.evaluation.membership import area_interval, area_under_curve

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import tables
-from cvpl.assessment.progress import Phase
-from cvpl.assessment.work import Work
+from cvpl.assessment.planning.progress import Phase
+from cvpl.assessment.planning.work import Work
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.workflows.audit import audit
 from cvpl.workflows.reading import read_plan

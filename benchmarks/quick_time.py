@@ -20,7 +20,7 @@ from family import RELEASE, make
 
 TIMED = """
 import sys, time
-from cvpl.assessment.progress import Phase, WholeProgress
+from cvpl.assessment.planning.progress import Phase, WholeProgress
 from cvpl.cli.main import main
 began, tell = {}, WholeProgress.__call__
 def noted(self, phase, share):

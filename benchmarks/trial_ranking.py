@@ -32,7 +32,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
 from cvpl.workflows.simulate import CONFIG
 from cvpl.workflows.trial import trial as trial_module
-from cvpl.workflows.trial.assembly import Ran
+from cvpl.workflows.trial.assembly import FinishedTrial
 from cvpl.workflows.trial.per_person import person_rarity
 
 PEOPLE, READ, TRUE = 400, 64, 256
@@ -58,7 +58,7 @@ def run(world: str, draw: int) -> dict[str, np.ndarray]:
         Touchpoints(records=PEOPLE).draw(stream(draw, f"people of {world}")).write(table)
         config.write_text(CONFIG + "canaries: false\n")
 
-        def keep(_file: Path, found: Ran, *_: object) -> None:
+        def keep(_file: Path, found: FinishedTrial, *_: object) -> None:
             ran.append((found.rounds, person_rarity(found)))
 
         with mock.patch.object(trial_module, "write_per_person", keep):

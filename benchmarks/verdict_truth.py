@@ -134,7 +134,7 @@ def attack_as_audited(
     pair: Any, resolved: ResolvedConfig, attacker: Attacker, shared: SharedWork | None = None
 ) -> Attack:
     """The attack as an audit runs it."""
-    most = resolved.most_asked(attacker, pair.protected.rows)
+    most = resolved.max_queries(attacker, pair.protected.rows)
     settings = {"seed": resolved.config.seed, "budget": resolved.budget, "levers": resolved.levers, "most": most}
     return attack(pair, attacker, **settings, shared=shared)
 

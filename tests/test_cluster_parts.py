@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from cvpl.operators.block_words import block_words
 from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, scheme_codes
 from cvpl.search.best import BestCandidates, ScoredPairs
-from cvpl.spark.dealing import BlockCounts, Dealing
 from cvpl.spark.merging import merge_parts
 from cvpl.spark.packing import pack, unpack
+from cvpl.spark.partitioning import BlockCounts, Partitioning
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.meaning.column_facts import LabelFacts, NumberFacts, TimeFacts
 
@@ -125,10 +125,10 @@ def test_every_pair_of_a_block_meets_in_one_task(rows):
     many = {block: [int((side == block).sum()) for side in blocks] for block in np.unique(np.concatenate(blocks))}
     large = np.array([block for block, sizes in many.items() if max(sizes) > rows and min(sizes)], np.int64)
     sizes = np.array([many[block] for block in large], np.int64).reshape(-1, 2).T
-    dealing = Dealing.of(BlockCounts(0, rows, large, *sizes), sum(map(len, blocks)))
+    partitioning = Partitioning.of(BlockCounts(0, rows, large, *sizes), sum(map(len, blocks)))
     met = {}
     asked, there = (
-        list(zip(*dealing.tasks(side, np.arange(len(side)), name), strict=True))
+        list(zip(*partitioning.tasks(side, np.arange(len(side)), name), strict=True))
         for side, name in zip(blocks, ("queries", "candidates"), strict=True)
     )
     for query, *task in asked:

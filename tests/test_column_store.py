@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import cvpl
-from cvpl.assessment.resources import needed_bytes
+from cvpl.assessment.planning.resources import needed_bytes
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config.loading import load
@@ -140,7 +140,7 @@ def test_the_plan_says_that_tables_will_be_on_disk(tables, capsys):
 
 
 def test_embeddings_of_whole_tables_are_refused_once_their_width_is_known(tables, monkeypatch):
-    monkeypatch.setattr("cvpl.assessment.resources._LABELS", 0)
+    monkeypatch.setattr("cvpl.assessment.planning.resources._LABELS", 0)
     config = {**yaml.safe_load(CONFIG), "attacker": {"similarity": "euclidean", "projection": "identity"}}
     with pytest.raises(LimitError, match="block by block"):
         audited(tables, config, memory=least(config, on_disk=True))
@@ -172,7 +172,7 @@ Usage = namedtuple("Usage", "free")
 
 def test_too_small_a_disk_is_refused_with_a_hint(tables, monkeypatch):
     config = yaml.safe_load(CONFIG)
-    monkeypatch.setattr("cvpl.assessment.resources.shutil.disk_usage", lambda _: Usage(1000))
+    monkeypatch.setattr("cvpl.assessment.planning.resources.shutil.disk_usage", lambda _: Usage(1000))
     with pytest.raises(LimitError, match="TMPDIR"):
         audited(tables, config, memory=least(config, on_disk=True))
 

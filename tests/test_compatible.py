@@ -524,7 +524,7 @@ def test_without_keys_everybody_is_compared_however_they_match():
     }
     resolved = load({**CONFIG, "columns": columns, "attacker": "default"})
     assert resolved.attackers["aligned"].blocking.compares_everybody
-    asked = {name: resolved.most_asked(attacker, 10**6) for name, attacker in resolved.attackers.items()}
+    asked = {name: resolved.max_queries(attacker, 10**6) for name, attacker in resolved.attackers.items()}
     assert asked["aligned"] == asked["unblocked"] is not None
 
 

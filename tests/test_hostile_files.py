@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import second_reader
-from cvpl.assessment.speed import Speed
+from cvpl.assessment.planning.speed import Speed
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.result.published import Disclosure
@@ -128,7 +128,7 @@ def test_whole_numbers_that_are_rounded_are_pointed_out(tmp_path, storage):
     numbers = [2**53 + 1, 2**53 + 3, 2**54, 5, 2**53]
     data = pl.DataFrame({"x": numbers if storage == "integers" else [*map(str, numbers), "1e30"]})
     notices = read_inputs(data, data, [ColumnSpec("x", "attribute", "numeric")]).pair.measured
-    assert [notice.told(Disclosure(1)).partition("; ")[0] for notice in notices] == [
+    assert [notice.describe(Disclosure(1)).partition("; ")[0] for notice in notices] == [
         f"column 'x' of {table}: 2 whole numbers beyond 2^53 are rounded to about 16 digits"
         for table in ("original", "protected")
     ]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.assessment.resources import needed_bytes
+from cvpl.assessment.planning.resources import needed_bytes
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.config import people_asked
+from cvpl.config import query_limits
 from cvpl.config.loading import load
 from cvpl.config.sizes import parse_size
 from cvpl.errors import LimitError
@@ -94,7 +94,7 @@ def test_durations_read_well():
 
 
 def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(tables, monkeypatch, capsys):
-    monkeypatch.setattr(people_asked, "MOST_PAIRS", RECORDS * 1_500)
+    monkeypatch.setattr(query_limits, "MOST_PAIRS", RECORDS * 1_500)
     (tables / "family.yaml").write_text(DEMO, encoding="utf-8")
     files = tables / "original.csv", tables / "released.csv", tables / "family.yaml"
     found = {attacker.name: attacker for attacker in plan_audit(*files).attackers}

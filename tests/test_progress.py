@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.assessment.progress import Phase, RisingProgress, Step, WholeProgress, parts
-from cvpl.assessment.work import Work
+from cvpl.assessment.planning.progress import Phase, RisingProgress, Step, WholeProgress, parts
+from cvpl.assessment.planning.work import Work
 from cvpl.cli.progress import TimeLeft, spoken
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -54,7 +54,7 @@ def audited(people, **settings):
         original, released, CONFIG, control=control, progress=lambda *said: seen.append(said), **settings, **told
     )
     resolved, inputs = read_plan(original, released, CONFIG, control, None, attackers=attackers)
-    return seen, Work(resolved.quickly() if quick else resolved, inputs).audit(first_answer=first)
+    return seen, Work(resolved.with_quick_look() if quick else resolved, inputs).audit(first_answer=first)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 import cvpl
 from cvpl.cli.main import run
-from cvpl.config import people_asked
+from cvpl.config import query_limits
 from cvpl.config.loading import load
 from cvpl.errors import ExitCode, UsageError
 from cvpl.laboratory.mechanisms import Perturbation
@@ -40,7 +40,7 @@ def both(people):
     """The quick look with 400 people, and the full audit."""
     original, released, control = people
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(people_asked, "QUICK_PEOPLE", 400)
+        patch.setattr(query_limits, "QUICK_PEOPLE", 400)
         quick = cvpl.audit(original, released, CONFIG, control=control, quick=True)
     return quick, cvpl.audit(original, released, CONFIG, control=control)
 
@@ -100,18 +100,18 @@ def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch)
     short = cvpl.audit(original, released, CONFIG, **arguments)
     assert answers == []
     monkeypatch.setattr(planned_audit, "LONG", 700)
-    monkeypatch.setattr(people_asked, "QUICK_PEOPLE", 400)
+    monkeypatch.setattr(query_limits, "QUICK_PEOPLE", 400)
     long = cvpl.audit(original, released, CONFIG, **arguments)
     assert [answer.kind for answer in answers] == ["linkable"]
     assert long.to_json() == short.to_json()
 
 
 def test_attackers_that_score_every_pair_search_fewer_people_in_a_large_release():
-    plan = load(CONFIG).quickly()
-    asked = {name: plan.most_asked(attacker, 1_000_000) for name, attacker in plan.attackers.items()}
+    plan = load(CONFIG).with_quick_look()
+    asked = {name: plan.max_queries(attacker, 1_000_000) for name, attacker in plan.attackers.items()}
     every_pair = {"unprojected", "rarity_density", "fellegi_sunter_em_density", "ranks", "ranks_reference"}
     every_pair |= {"ratios", "between", "words"}
     every_pair |= {name for name in asked if name.startswith("nearest")}
     assert {name: people for name, people in asked.items() if people != 2_000} == dict.fromkeys(every_pair, 500)
-    assert max(plan.most_asked(attacker, 160_000) for attacker in plan.attackers.values()) == 2_500
-    assert {plan.most_asked(attacker, 60_000) for attacker in plan.attackers.values()} == {4_000}
+    assert max(plan.max_queries(attacker, 160_000) for attacker in plan.attackers.values()) == 2_500
+    assert {plan.max_queries(attacker, 60_000) for attacker in plan.attackers.values()} == {4_000}

@@ -1082,7 +1082,7 @@ def test_a_semicolon_in_a_name_is_no_separator(tmp_path):
 
 def told(notice):
     """A notice with its exact figure."""
-    return notice.told(Disclosure(1))
+    return notice.describe(Disclosure(1))
 
 
 def test_labels_that_only_the_release_has_are_pointed_out(tmp_path):
@@ -1092,7 +1092,7 @@ def test_labels_that_only_the_release_has_are_pointed_out(tmp_path):
     assert told(notice).startswith("column 'x': 66.7% of the release's values are labels that the original lacks")
     (notice,) = read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 999), [spec("x")]).pair.measured
     assert "0.1% of" in told(notice) and "hierarchy" in told(notice)
-    assert notice.told(Disclosure(10)) is None  # 1 record
+    assert notice.describe(Disclosure(10)) is None  # 1 record
     assert read(original, write(tmp_path, "p.csv", "x\n34.5\n" + "35\n" * 2_000), [spec("x")]).pair.measured == ()
 
 

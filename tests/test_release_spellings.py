@@ -161,7 +161,7 @@ def test_codes_that_were_read_so_are_reported_and_the_original_s_are_left_alone(
     assert found.pair.original.columns["x"].labels == ("1", "2")
     assert found.pair.control.columns["x"].codes.tolist() == [1]
     text = "1 cell differs from whole numbers of the original only by zero decimals, and is read as that number"
-    told = [notice.told(Disclosure(1)) for notice in found.pair.measured]
+    told = [notice.describe(Disclosure(1)) for notice in found.pair.measured]
     assert told == [f"column 'x' of released.csv: {text}", f"column 'x' of control.csv: {text}"]
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvpl.assessment.attack_cost import Cost
-from cvpl.assessment.progress import Phase
-from cvpl.assessment.resources import ResourceEstimate
-from cvpl.assessment.speed import Speed, measure_speed
-from cvpl.assessment.work import Work
+from cvpl.assessment.planning.attack_cost import Cost
+from cvpl.assessment.planning.progress import Phase
+from cvpl.assessment.planning.resources import ResourceEstimate
+from cvpl.assessment.planning.speed import Speed, measure_speed
+from cvpl.assessment.planning.work import Work
 from cvpl.reports.plan import plan_lines
 from cvpl.workflows import audit as audit_module
 from cvpl.workflows import planned_audit
@@ -72,9 +72,9 @@ def test_a_column_with_many_labels_makes_wide_vectors_that_take_long_to_compare(
 
 
 def test_labels_that_the_sample_does_not_have_count_too(monkeypatch):
-    monkeypatch.setattr("cvpl.assessment.attack_cost.SAMPLE", 100)
+    monkeypatch.setattr("cvpl.assessment.planning.attack_cost.SAMPLE", 100)
     sampled = by_phase(work(labels=1_200).audit())
-    monkeypatch.setattr("cvpl.assessment.attack_cost.SAMPLE", 10_000)
+    monkeypatch.setattr("cvpl.assessment.planning.attack_cost.SAMPLE", 10_000)
     whole = by_phase(work(labels=1_200).audit())
     assert sampled["searching (paper)"] == pytest.approx(whole["searching (paper)"], rel=0.1)
 
@@ -155,7 +155,7 @@ def test_the_plan_prints_one_range_around_the_sum_of_its_steps():
 
 
 def test_records_without_a_value_in_the_sample_do_no_harm(monkeypatch):
-    monkeypatch.setattr("cvpl.assessment.attack_cost.SAMPLE", 10)
+    monkeypatch.setattr("cvpl.assessment.planning.attack_cost.SAMPLE", 10)
     original, released = table(1), table(2)
     for side in (original, released):
         side["income"] = np.where(np.arange(ROWS) == 1, 3.0, np.nan)

@@ -114,7 +114,7 @@ def baseline(files: dict[str, Path], config: dict[str, Any]) -> float:
     assert inputs.evaluation.matches is not None  # noqa: S101 - people are numbered
     found = []
     for name in BLOCKED:
-        asked = resolved.most_asked(resolved.attackers[name], inputs.pair.protected.rows)
+        asked = resolved.max_queries(resolved.attackers[name], inputs.pair.protected.rows)
         done = attack(inputs.pair, resolved.attackers[name], seed=resolved.config.seed, most=asked)
         truth = evaluate_truth(done, inputs.evaluation.matches)
         for steps in (MOST_STEPS, 0):

@@ -34,7 +34,7 @@ def disclosure_of_attacks(resolved: ResolvedConfig, inputs: Inputs, ensemble: En
     matched = [int(one.truth.has_match.sum()) for one in measured if one.truth is not None]
     if matched:
         sizes["matched"] = min(matched)
-    return found.among(**sizes)
+    return found.with_sizes(**sizes)
 
 
 def few_people(resolved: ResolvedConfig, inputs: Inputs) -> list[AuditWarning]:

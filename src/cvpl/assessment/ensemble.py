@@ -15,13 +15,13 @@ from functools import cached_property, partial
 from typing import TypedDict
 
 from cvpl import result as out
-from cvpl.assessment.aside import Aside
 from cvpl.assessment.attacker_outcome import AttackerOutcome, compared
+from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.combined import COMBINED, combine
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
-from cvpl.assessment.progress import Phase, ProgressCallback, labelled
+from cvpl.assessment.planning.progress import Phase, ProgressCallback, labelled
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
@@ -230,7 +230,7 @@ def run_attackers(
         planted = CanaryReleases(inputs.pair, seed, resolved.budget, groups)
     # Canaries need nothing but an attacker and its threshold, so they are audited beside the attacks.
     audited: dict[str, Callable[[], Canaries]] = {}
-    with Aside(resolved.budget.workers) as aside:
+    with BackgroundWorker(resolved.budget.workers) as background:
         for number, (name, attacker) in enumerate(running.items(), start=1):
             label = labelled(name, running)
             checked = SAMPLE if len(running) == 1 and not resolved.quick else SCREENED
@@ -240,9 +240,9 @@ def run_attackers(
             outcomes[name], later = outcome, attackers[number:]
             if planted is not None and outcome.measured.attack.representation.maps_others:
                 audit = partial(planted.audited_by, attacker, outcome.measured.threshold, later)
-                audited[name] = aside.start(audit)
+                audited[name] = background.start(audit)
             if len(running) > 1:
-                shared.keep_for(WorkKeys.of(item, resolved.most_asked(item, released)) for item in later)
+                shared.keep_for(WorkKeys.of(item, resolved.max_queries(item, released)) for item in later)
         for number, (name, result) in enumerate(audited.items()):
             progress(Phase.CANARIES, number / len(audited))
             outcomes[name] = replace(outcomes[name], canaries=result())
@@ -285,7 +285,7 @@ def run_attacker(
         seed=resolved.config.seed,
         budget=resolved.budget,
         levers=resolved.levers,
-        most=resolved.most_asked(attacker, inputs.pair.protected.rows),
+        most=resolved.max_queries(attacker, inputs.pair.protected.rows),
         progress=lambda share: progress(f"{Phase.SEARCHING}{label}", share),
         shared=shared,
         draw=people_draw(inputs.evaluation.unit.codes),

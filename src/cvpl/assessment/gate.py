@@ -71,7 +71,7 @@ def gate(
         if one.figure == "risk" and one.bound != "estimate" and exact is not None and blind(findings) is not None:
             exact = 1.0  # nothing bounds what attackers cannot see
         plain = attacker is not None and ensemble.outcomes[attacker].measured.threshold is None
-        value = _rounded_up(exact, one, disclosure.among(without_threshold=int(plain)))
+        value = _rounded_up(exact, one, disclosure.with_sizes(without_threshold=int(plain)))
         found = (
             *closing,
             *doubts(ensemble, headline, one.figure),

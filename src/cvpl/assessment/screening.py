@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
-from cvpl.assessment.progress import SCREENING, ProgressCallback, prefix_progress
+from cvpl.assessment.planning.progress import SCREENING, ProgressCallback, prefix_progress
 from cvpl.attack.people_draw import EACH_ROW
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.groups.draw_by_unit import people_draw

@@ -86,5 +86,5 @@ def notices(
         found.append(AuditWarning("control_unused", "this projection cannot map people outside the two tables"))
     if inputs.evaluation.matches is not None and not len(inputs.evaluation.matches.original):
         found.append(AuditWarning("no_matches", "no declared identity is in both tables: no match is known"))
-    told = [notice.told(disclosure) for notice in inputs.pair.measured]
+    told = [notice.describe(disclosure) for notice in inputs.pair.measured]
     return found + [AuditWarning("columns", text) for text in (*inputs.pair.notices, *told) if text is not None]

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.interpolation import FEWEST_FEATURES
 from cvpl.attack.shared_words import text_columns
-from cvpl.config import people_asked
+from cvpl.config import query_limits
 from cvpl.config.attackers import drawn_attackers
 from cvpl.config.family import FAMILY
 from cvpl.config.scenarios import SCENARIOS
@@ -168,10 +168,10 @@ class ResolvedConfig:
             raise InputError([Problem(WHERE, what, cure)])
         return rest
 
-    def most_asked(self, attacker: Attacker, released: int) -> int | None:
+    def max_queries(self, attacker: Attacker, released: int) -> int | None:
         """The most originals, and the most controls, that the attacker searches in `released` records; None: all."""
         quick = self.quick_people if self.quick else None
-        return people_asked.most_asked(attacker, released, family=self.is_family, quick=quick)
+        return query_limits.max_queries(attacker, released, family=self.is_family, quick=quick)
 
     def only(self, names: Sequence[str]) -> ResolvedConfig:
         """The same plan with some of its attackers, in the given order."""
@@ -180,15 +180,15 @@ class ResolvedConfig:
             raise UsageError(unknown_names("attacker", unknown, self.attackers))
         return replace(self, attackers={name: self.attackers[name] for name in names})
 
-    def quickly(self, people: int | None = None) -> ResolvedConfig:
+    def with_quick_look(self, people: int | None = None) -> ResolvedConfig:
         """The same plan for a quick look at so many originals, and controls, at most; by default `QUICK_PEOPLE`."""
-        return replace(self, quick=True, quick_people=people_asked.QUICK_PEOPLE if people is None else people)
+        return replace(self, quick=True, quick_people=query_limits.QUICK_PEOPLE if people is None else people)
 
-    def within(self, memory: int | None) -> ResolvedConfig:
+    def with_memory(self, memory: int | None) -> ResolvedConfig:
         """The same plan with a memory limit in bytes; None keeps the limit."""
         return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
 
-    def among(self, population: float | None) -> ResolvedConfig:
+    def with_population(self, population: float | None) -> ResolvedConfig:
         """The same plan with another population: a number of people, or a share below 1; None keeps the population."""
         if population is None:
             return self

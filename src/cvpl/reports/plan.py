@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cvpl.assessment.resources import AttackerResources, ResourceEstimate, gigabytes
+from cvpl.assessment.planning.resources import AttackerResources, ResourceEstimate, format_bytes
 from cvpl.reports.preflight import before_the_audit
 from cvpl.wording import counted, printable
 
@@ -35,9 +35,9 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
         lines.extend(_one(attacker) if alone else [(printable(attacker.name), _briefly(attacker))])
     if plan.draw_seed is not None:
         lines.append(("drawn", f"with seed {plan.draw_seed}; --randomize-seed {plan.draw_seed} repeats the draw"))
-    lines.append(("memory", f"about {gigabytes(plan.needed)} of the {gigabytes(plan.allowed)} allowed"))
+    lines.append(("memory", f"about {format_bytes(plan.needed)} of the {format_bytes(plan.allowed)} allowed"))
     if plan.disk is not None:
-        lines.append(("tables", f"kept on disk, about {gigabytes(plan.disk)}, because they do not fit into memory"))
+        lines.append(("tables", f"kept on disk, about {format_bytes(plan.disk)}, because they do not fit into memory"))
     lines.extend(("note", sentence) for sentence in plan.ignored)
     fast, slow = (duration(end) for end in plan.seconds)
     ends = fast if fast == slow else f"{fast} to {slow}"

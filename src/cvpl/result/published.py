@@ -65,7 +65,7 @@ class Disclosure:
         grid = grid_of(min(of, _size("tables", self.sizes)) if self.sizes else of, self.k)
         return grid.nearest(records / of) or grid.step
 
-    def among(self, **sizes: int) -> Disclosure:
+    def with_sizes(self, **sizes: int) -> Disclosure:
         """The same with other numbers of people."""
         return replace(self, sizes={**self.sizes, **sizes})
 

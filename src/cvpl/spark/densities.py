@@ -15,8 +15,8 @@ from cvpl.search.budget import Budget
 from cvpl.search.rare_values.log_means import log_means
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
-from cvpl.spark.dealing import Dealing, Met, count_blocks
 from cvpl.spark.guarding import guarded
+from cvpl.spark.partitioning import Met, Partitioning, count_blocks
 from cvpl.spark.search import MEMORY, paired
 
 if TYPE_CHECKING:
@@ -39,9 +39,12 @@ def densities(representation: Representation, queries: ClusterTable, candidates:
     from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
 
     counts = count_blocks((), queries, candidates)
-    dealing = Dealing.of(counts, queries.rows + candidates.rows)
+    partitioning = Partitioning.of(counts, queries.rows + candidates.rows)
     task = _Summed(representation.bare(), queries.reader, candidates.reader)
-    asked, there = dealing.deal((), queries, "queries"), dealing.deal((), candidates, "candidates")
+    asked, there = (
+        partitioning.distribute((), queries, "queries"),
+        partitioning.distribute((), candidates, "candidates"),
+    )
     sums = paired(asked, there, Met(task, task.queries, task.candidates), _SUMS)
     groups = max(1, -(-queries.rows // queries.cluster.rows))
     together = _Together(candidates.rows)

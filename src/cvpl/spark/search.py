@@ -19,9 +19,9 @@ from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
-from cvpl.spark.dealing import TASK, BlockCounts, Dealing, Met, count_blocks
 from cvpl.spark.guarding import guarded
 from cvpl.spark.merging import merge_parts
+from cvpl.spark.partitioning import TASK, BlockCounts, Met, Partitioning, count_blocks
 from cvpl.tables.columns import Table
 
 if TYPE_CHECKING:
@@ -78,13 +78,16 @@ def search(
     """
     cluster = queries.cluster
     counts = count_blocks(scheme, queries, candidates)
-    dealing = Dealing.of(counts, queries.rows + candidates.rows)
+    partitioning = Partitioning.of(counts, queries.rows + candidates.rows)
     task = _Task(representation.bare(), scheme, queries.reader, candidates.reader)
-    asked, there = dealing.deal(scheme, queries, "queries"), dealing.deal(scheme, candidates, "candidates")
+    asked, there = (
+        partitioning.distribute(scheme, queries, "queries"),
+        partitioning.distribute(scheme, candidates, "candidates"),
+    )
     found = paired(asked, there, Met(task, task.queries, task.candidates), FOUND)
-    if dealing.splits:
+    if partitioning.splits:
         merged = cluster.keep(_merge(found, queries))
-        found = _count_again(merged, dealing, scheme, task, queries, candidates).select(*FIELDS)
+        found = _count_again(merged, partitioning, scheme, task, queries, candidates).select(*FIELDS)
     found = cluster.keep(found)
     _reconcile(found, queries.rows, counts.pairs)
     return Found(found, counts)
@@ -123,7 +126,7 @@ def _merged(parts: pa.Table) -> pa.Table:
 
 def _count_again(
     merged: DataFrame,
-    dealing: Dealing,
+    partitioning: Partitioning,
     scheme: tuple[Key, ...],
     task: _Task,
     queries: ClusterTable,
@@ -138,8 +141,8 @@ def _count_again(
     order = np.argsort(unsure.column(PLACE).to_numpy())
     places, best = (unsure.column(name).to_numpy()[order] for name in (PLACE, "best"))
     some = _Counting(task, places, best - TIE)
-    asked = dealing.deal(scheme, queries.at(places), "queries")
-    there = dealing.deal(scheme, candidates, "candidates")
+    asked = partitioning.distribute(scheme, queries.at(places), "queries")
+    there = partitioning.distribute(scheme, candidates, "candidates")
     parts = paired(asked, there, Met(some, task.queries, task.candidates), f"{PLACE} long, tied long")
     counted = parts.groupBy(PLACE).agg(sql.sum("tied").alias("tied"))
     joined = merged.join(counted, PLACE, "left")

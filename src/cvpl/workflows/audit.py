@@ -11,16 +11,16 @@ from typing import Literal
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.progress import (
+from cvpl.assessment.planning.progress import (
     Phase,
     ProgressCallback,
     WholeProgress,
     ignore_progress,
 )
-from cvpl.assessment.resources import ResourceEstimate, estimate_resources
+from cvpl.assessment.planning.resources import ResourceEstimate, estimate_resources
+from cvpl.assessment.planning.speed import measure_speed
+from cvpl.assessment.planning.work import Work
 from cvpl.assessment.sections import diagnostics
-from cvpl.assessment.speed import measure_speed
-from cvpl.assessment.work import Work
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.limits import LimitsLike
 from cvpl.config.loading import ConfigLike

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cvpl import result as out
-from cvpl.assessment.progress import Phase, ProgressCallback, WholeProgress, ignore_progress
-from cvpl.assessment.work import Work
+from cvpl.assessment.planning.progress import Phase, ProgressCallback, WholeProgress, ignore_progress
+from cvpl.assessment.planning.work import Work
 from cvpl.attack.prepared_attack import prepare
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.limits import LimitsLike
@@ -103,10 +103,10 @@ def _audit(
 ) -> str:
     """The result as JSON: of one task, or with some of the searches shared by all tasks."""
     progress(Phase.IN_CLUSTER, None)
-    begun: str | _Orders = ask_at_once(sources, _Begun(planned, memory, cluster.sharing))
-    if isinstance(begun, str):
-        return begun
-    found = _search(cluster, sources, begun, planned.resolved.reading, progress)
+    started: str | _Orders = ask_at_once(sources, _StartedAudit(planned, memory, cluster.sharing))
+    if isinstance(started, str):
+        return started
+    found = _search(cluster, sources, started, planned.resolved.reading, progress)
     progress(Phase.IN_CLUSTER, None)
     names = {f"found {number}": step for number, step in enumerate(found)}
     sent = {name: ClusterSource(name, found[step]) for name, step in names.items()}
@@ -147,7 +147,7 @@ class _Orders:
 
 
 @dataclass(frozen=True)
-class _Begun:
+class _StartedAudit:
     """Runs the audit of tables that are at hand, or fits the attackers whose searches all tasks should share."""
 
     planned: PlannedAudit
@@ -167,7 +167,7 @@ class _Begun:
         }
         records = pair.original.rows + pair.protected.rows + controls
         large = [
-            (able[name], resolved.most_asked(able[name], pair.protected.rows))
+            (able[name], resolved.max_queries(able[name], pair.protected.rows))
             for name in self.sharing.shared(seconds, records, resolved.budget.workers)
         ]
         if not large:
@@ -227,7 +227,7 @@ def _read(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple
 
     Without a limit that was set, what counts is the memory of this machine, not of the one that planned.
     """
-    resolved = resolved.within(memory or usual_memory())
+    resolved = resolved.with_memory(memory or usual_memory())
     return resolved, read_tables(tables["original"], tables["protected"], resolved, tables.get("control"))
 
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from functools import partial
 
 from cvpl import result as out
-from cvpl.assessment.aside import Aside
+from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.gate import gate
+from cvpl.assessment.planning.progress import QUICK_LOOK, Phase, WholeProgress, prefix_progress
+from cvpl.assessment.planning.work import Work
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.progress import QUICK_LOOK, Phase, WholeProgress, prefix_progress
 from cvpl.assessment.screening import quick_look
 from cvpl.assessment.sections.audit import Assessment, audit_result, table_figures
 from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import verdict
-from cvpl.assessment.work import Work
 from cvpl.attack.shared_work import SharedWork
-from cvpl.config.people_asked import FIRST_ANSWER_PEOPLE
+from cvpl.config.query_limits import FIRST_ANSWER_PEOPLE
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.search.blas_threads import one_blas_thread
@@ -61,11 +61,11 @@ class PlannedAudit:
         with one_blas_thread():
             progress(Phase.CHECKING, None)
             # A quick look leaves a core free while it prepares the release, so the checks run beside it.
-            with Aside(resolved.budget.workers if resolved.quick or first_answer else 1) as aside:
-                checked = aside.start(partial(check_tables, resolved, inputs))
+            with BackgroundWorker(resolved.budget.workers if resolved.quick or first_answer else 1) as background:
+                checked = background.start(partial(check_tables, resolved, inputs))
                 first = None
                 if first_answer:
-                    first_plan = resolved.quickly(FIRST_ANSWER_PEOPLE)
+                    first_plan = resolved.with_quick_look(FIRST_ANSWER_PEOPLE)
                     first = quick_look(first_plan, inputs, prefix_progress(progress, QUICK_LOOK))
                 looked = quick_look(resolved, inputs, progress) if resolved.quick else None
                 likeness, findings = checked()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
-from cvpl.assessment.resources import check_embeddings, place_for
+from cvpl.assessment.planning.resources import check_embeddings, place_for
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
@@ -51,13 +51,13 @@ def settle_plan(
 ) -> ResolvedConfig:
     """The resolved configuration with what was asked for beside it; `with_control` says that a control was passed."""
     resolved = load(config.config if isinstance(config, Proposal) else config, asked.get("scenario"))
-    resolved = resolved.within(memory).among(asked.get("population"))
+    resolved = resolved.with_memory(memory).with_population(asked.get("population"))
     attackers, seed = asked.get("attackers"), asked.get("draw_seed")
     if attackers is not None:
         resolved = resolved.only(attackers)
     if seed is not None:
         resolved = resolved.with_drawn(seed, reference=with_control or resolved.has_control)
-    return resolved.quickly() if asked.get("quick") else resolved
+    return resolved.with_quick_look() if asked.get("quick") else resolved
 
 
 def read_tables(

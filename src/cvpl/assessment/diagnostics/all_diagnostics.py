@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from cvpl.assessment.aside import Aside
+from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference
@@ -20,7 +20,7 @@ from cvpl.assessment.diagnostics.singling_out import SinglingOut, singling_out
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.diagnostics.tail import tail
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.progress import Phase, ProgressCallback
+from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.groups.subgroups import Subgroups
@@ -89,12 +89,13 @@ def run_diagnostics(
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
     singled, criteria, techniques = None, None, None
     recipients: Mapping[str, RecipientRisk] = {}
-    with Aside(resolved.budget.workers) as aside:  # what only counts records, and what the result needs of the truth
+    with BackgroundWorker(resolved.budget.workers) as background:
+        # What only counts records, and what the result needs of the truth.
         if measured.truth is not None:
-            aside.start(lambda: measured.pairs)
+            background.start(lambda: measured.pairs)
         if not resolved.quick:
-            counting = aside.start(partial(formal_criteria, resolved, inputs))
-            changed = aside.start(partial(column_techniques, inputs.pair, inputs.evaluation.matches, done.seed))
+            counting = background.start(partial(formal_criteria, resolved, inputs))
+            changed = background.start(partial(column_techniques, inputs.pair, inputs.evaluation.matches, done.seed))
         if resolved.runs_singling_out:
             progress(Phase.SINGLING_OUT, None)
             singled = singling_out(resolved, inputs)

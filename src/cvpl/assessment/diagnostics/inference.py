@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from cvpl.assessment.aside import Aside
+from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.secret_searches import SecretSearches
 from cvpl.assessment.diagnostics.several_secrets import reconstruction
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -69,8 +69,8 @@ class _Run:
         for secret in secrets:
             columns = known[secret.name]
             self._searches.attack(columns)  # both need it
-            with Aside(self.resolved.budget.workers) as aside:
-                learned = aside.start(partial(self._baselines, secret, columns))
+            with BackgroundWorker(self.resolved.budget.workers) as background:
+                learned = background.start(partial(self._baselines, secret, columns))
                 attacks[secret.name] = self._attacks_on(secret, columns)
                 baselines[secret.name] = learned()
         confidence = simultaneous(sum(map(len, attacks.values())))

@@ -86,7 +86,7 @@ class PowerDrops:
     matched: int | None
 
 
-def most_asked(attacker: Attacker, released: int) -> int:
+def max_queries(attacker: Attacker, released: int) -> int:
     """The most originals, and the most controls, that are searched in `released` records without each column."""
     if attacker.evidence != "density":
         return ASKED
@@ -111,7 +111,7 @@ def power_drops(
     searched = for_each(
         attackers,
         lambda attacker, shared, budget: _scores(done, attacker, inputs, shared, budget),
-        most=lambda attacker: most_asked(attacker, released),
+        most=lambda attacker: max_queries(attacker, released),
         released=released,
         budget=done.budget,
     )
@@ -154,7 +154,7 @@ def _scores(done: Attack, attacker: Attacker, inputs: Inputs, shared: SharedWork
 
     Without a control also whether the best candidate is right, for the originals with a known match.
     """
-    most = most_asked(attacker, inputs.pair.protected.rows)
+    most = max_queries(attacker, inputs.pair.protected.rows)
     again = attack(
         inputs.pair,
         attacker,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cvpl.assessment.diagnostics.self_linkage import SCREENED
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker
-from cvpl.assessment.progress import Phase, ProgressCallback
+from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.risk import Risk, risk_by_control, risk_by_matches
 from cvpl.tables.pair import Inputs

@@ -29,7 +29,7 @@ ASKED, FEWEST_ASKED, PAIRS = 5_000, 1_000, 1_000_000_000
 """The most originals, and the most controls, who are asked about: fewer in a large release, but at least these."""
 
 
-def most_asked(released: int) -> int:
+def max_queries(released: int) -> int:
     """The most originals, and the most controls, who are asked about in a release of so many records."""
     return max(FEWEST_ASKED, min(ASKED, PAIRS // max(1, released)))
 
@@ -89,7 +89,7 @@ class SecretSearches:
                 attacker.model_copy(update={"knows": columns}),
                 seed=self.seed,
                 budget=self.resolved.budget,
-                most=most_asked(pair.protected.rows),
+                most=max_queries(pair.protected.rows),
                 draw=people_draw(self.inputs.evaluation.unit.codes),
             )
         return self._attacks[columns, nearest]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from cvpl.assessment.aside import Aside
+from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.singling_out.column_sets import ColumnSets, column_sets
 from cvpl.evaluation.singling_out.exact_rows import ExactRows, exact_rows
@@ -40,8 +40,10 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
     rows = inputs.whole.equal_rows
     rng, groups = stream(resolved.config.seed, "predicates"), inputs.evaluation.unit.codes
     units = None if groups is None else groups["original"]
-    with Aside(resolved.budget.workers) as aside:
-        asking = aside.start(partial(predicate_rates, pair.original, pair.protected, pair.control, rng, units=units))
+    with BackgroundWorker(resolved.budget.workers) as background:
+        asking = background.start(
+            partial(predicate_rates, pair.original, pair.protected, pair.control, rng, units=units)
+        )
         return SinglingOut(
             names=codes.names,
             keys=keys,

@@ -22,7 +22,7 @@ class MeasuredNotice:
     noun: str | None = None
     one: str | None = None
 
-    def told(self, disclosure: Disclosure) -> str | None:
+    def describe(self, disclosure: Disclosure) -> str | None:
         """The notice with its figure rounded; None if it is about too few records to be told."""
         share = disclosure.share_of_records(self.records, self.of)
         if share is None or not self.records:

@@ -76,7 +76,7 @@ def add_block(guess: ColumnProposal, column: Column, pairs: str | None, disclosu
 
 def _told(share: float, column: Column, disclosure: Disclosure) -> str:
     """A share of the pairs that are looked at, rounded."""
-    return percent(disclosure.among(looked_at=len(column.original.codes)).share(share, "looked_at"))
+    return percent(disclosure.with_sizes(sampled=len(column.original.codes)).share(share, "sampled"))
 
 
 def _keys(spec: ColumnSpec, column: Column) -> list[_Key]:

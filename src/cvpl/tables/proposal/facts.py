@@ -177,15 +177,15 @@ class Agreement:
         error = math.sqrt(self.chance * (1 - self.chance) / self.pairs)
         return above >= _TELLING * (1 - self.chance) and above > _ERRORS * error
 
-    def told(self, disclosure: Disclosure) -> str:
+    def describe(self, disclosure: Disclosure) -> str:
         """How far the records agree, rounded."""
-        among = disclosure.among(looked_at=self.pairs)
-        paired, chance = (percent(among.share(share, "looked_at")) for share in (self.paired, self.chance))
-        some = looked_at(self.pairs, self.of, disclosure)
+        among = disclosure.with_sizes(sampled=self.pairs)
+        paired, chance = (percent(among.share(share, "sampled")) for share in (self.paired, self.chance))
+        some = describe_sample(self.pairs, self.of, disclosure)
         return f"their records agree on {paired} of the cells, any two records on {chance}{some}"
 
 
-def looked_at(pairs: int, of: int, disclosure: Disclosure) -> str:
+def describe_sample(pairs: int, of: int, disclosure: Disclosure) -> str:
     """Say how many of the pairs are looked at, if not all."""
     return f" ({pairs:,} of {disclosure.counted(of, 'pair')} looked at)" if pairs < of else ""
 

@@ -19,14 +19,14 @@ from cvpl.tables.columns import OBSERVABLE
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import open_all
+from cvpl.tables.proposal.ambiguous_types import with_doubt
 from cvpl.tables.proposal.block import add_block
 from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
 from cvpl.tables.proposal.facts import Column, Rows
 from cvpl.tables.proposal.groups import nested_pairs
 from cvpl.tables.proposal.header import lacks_header
-from cvpl.tables.proposal.hinge import with_hinge
-from cvpl.tables.proposal.looked_at import LookedAt
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
+from cvpl.tables.proposal.sampled_tables import SampledTables
 from cvpl.tables.proposal.spellings import Spellings, guess_spellings
 from cvpl.tables.proposal.truth import ProposedTruth, guess_truth
 from cvpl.tables.source.connection import connected, within_memory
@@ -80,7 +80,7 @@ class TablesProposal:
         order = self.truth.same_order
         if order is None:
             return None
-        return f"row i of the release seems to be row i of the original: {order.told(self.disclosure)}"
+        return f"row i of the release seems to be row i of the original: {order.describe(self.disclosure)}"
 
     def text(self) -> str:
         """The guesses as a commented `audit.yaml`."""
@@ -112,7 +112,7 @@ def _proposal(
     """Guess the settings for two opened tables."""
     reader = ColumnReader(con, reading, [], [])
     missing = (*USUAL_MISSING, *PERHAPS_MISSING)
-    tables = LookedAt(con, reader, sources, missing)
+    tables = SampledTables(con, reader, sources, missing)
     disclosure = _disclosure(sources)
 
     def look(original: Rows, released: Rows) -> Spellings:
@@ -128,7 +128,7 @@ def _proposal(
         why.append(gap_reason(columns, types, gaps, disclosure))
         reading = replace(reading, missing=("", *gaps))
     columns = {name: column.without(gaps) for name, column in columns.items()}
-    types = {name: with_hinge(column, types[name], disclosure) for name, column in columns.items()}
+    types = {name: with_doubt(column, types[name], disclosure) for name, column in columns.items()}
     guesses = _guesses(sources, columns, types, truth, disclosure, compare_sensitive)
     _add_doubts(guesses, spelled)
     return TablesProposal(guesses, reading, tuple(why), truth, disclosure)
@@ -209,7 +209,7 @@ def _guesses(
         else:
             guess = guess_column(columns[name], types[name], disclosure, compare_sensitive=compare_sensitive)
             if guess.unread and truth.keys is not None:
-                _add_nesting(guess, columns[name], truth.looked_at, disclosure)
+                _add_nesting(guess, columns[name], truth.sample, disclosure)
             guesses[name] = _blocked(guess, columns[name], truth, blocked, disclosure)
         if note is not None:
             guesses[name].reasons.append(note)
@@ -221,7 +221,7 @@ def _add_nesting(guess: ColumnProposal, column: Column, pairs: str, disclosure: 
     share = nested_pairs(column)
     if share is None:
         return
-    told = percent(disclosure.among(looked_at=len(column.original.codes)).share(share, "looked_at"))
+    told = percent(disclosure.with_sizes(sampled=len(column.original.codes)).share(share, "sampled"))
     guess.doubt(
         f"in {told} of the known true pairs{pairs} an original label comes with the same released one, and there are "
         "fewer of these, so they are groups: a `hierarchy` file with a line `label;group` for each label explains them"
@@ -253,7 +253,7 @@ def _blocked(
     elif any(kin & words(name) for name in blocked):
         guess.reasons.append("no blocking key: a column with a similar name is one already")
     else:
-        add_block(guess, column, None if truth.keys is None else truth.looked_at, disclosure)
+        add_block(guess, column, None if truth.keys is None else truth.sample, disclosure)
         if "block" in guess.settings:
             blocked.add(column.name)
     return guess

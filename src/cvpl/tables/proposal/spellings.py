@@ -23,9 +23,9 @@ from cvpl.tables.meaning.local_spellings import (
     with_point,
 )
 from cvpl.tables.meaning.protected_values import is_gone
+from cvpl.tables.proposal.ambiguous_types import describe_cells, few_cells
 from cvpl.tables.proposal.column import is_plain, is_time
 from cvpl.tables.proposal.facts import Column, SpelledSql
-from cvpl.tables.proposal.hinge import few_cells, told_cells
 from cvpl.tables.source.source import Source
 from cvpl.tables.source.sql_text import literal
 
@@ -181,7 +181,7 @@ def _few(text: _Texts, decides: Callable[[str], bool], disclosure: Disclosure) -
     """The cells that decide on a spelling, as they may be told; None if they are not few."""
     facts = text.column.original if text.original is not None else text.column.released
     labels = frozenset(label for label in text.main if decides(label))
-    return told_cells(facts, labels, disclosure) if few_cells(facts, labels) else None
+    return describe_cells(facts, labels, disclosure) if few_cells(facts, labels) else None
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -16,8 +16,8 @@ from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys, read_
 from cvpl.tables.meaning.local_spellings import has_decimal_comma
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.proposal.column import is_plain, is_time, named_like_identity
-from cvpl.tables.proposal.facts import Agreement, Column, Rows, agreement, looked_at
-from cvpl.tables.proposal.looked_at import LookedAt, sampled
+from cvpl.tables.proposal.facts import Agreement, Column, Rows, agreement, describe_sample
+from cvpl.tables.proposal.sampled_tables import SampledTables, sampled
 from cvpl.tables.proposal.spellings import Spellings
 from cvpl.tables.source.source import Source
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 class ProposedTruth:
     """The likely identity keys, or None; reasons, and notes on the columns tried.
 
-    The columns of `spelled` have the pairs of rows that the keys give; `looked_at` says how many, if not all.
+    The columns of `spelled` have the pairs of rows that the keys give; `sample` says how many, if not all.
     """
 
     spelled: Spellings
     keys: IdentityKeys | None = None
-    looked_at: str = ""
+    sample: str = ""
     reasons: Sequence[str] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     same_order: Agreement | None = None
@@ -48,7 +48,7 @@ def guess_truth(
     con: duckdb.DuckDBPyConnection,
     reader: ColumnReader,
     sources: Sequence[Source],
-    tables: LookedAt,
+    tables: SampledTables,
     look: Look,
     disclosure: Disclosure,
 ) -> ProposedTruth:
@@ -73,7 +73,7 @@ def guess_truth(
         reasons = ["every original value is different, and the release repeats them"]
         if seen is not None:
             doubt = "" if telling else ": is it one person's id in both tables?"
-            reasons.append(f"paired by it, {seen.told(disclosure)}{doubt}")
+            reasons.append(f"paired by it, {seen.describe(disclosure)}{doubt}")
         return ProposedTruth(paired, keys, some, reasons, notes, order)
     for name in sources[1].types:
         if name in columns:
@@ -85,11 +85,11 @@ def guess_truth(
         seen = agreement(list(paired.columns.values()), len(numbers))
         if seen is not None and seen.telling:
             notes[name] = "the row of the original, counted from 0; see `truth`"
-            reasons = [f"Paired by row number, {seen.told(disclosure)}."]
+            reasons = [f"Paired by row number, {seen.describe(disclosure)}."]
             return ProposedTruth(paired, IdentityKeys(ROW_NUMBER, name), some, reasons, notes, order)
         notes[name] = "fits the original's row numbers, but the records do not agree: no truth"
     if order is not None:
-        some = looked_at(order.pairs, order.of, disclosure)
+        some = describe_sample(order.pairs, order.of, disclosure)
         return ProposedTruth(spelled, IdentityKeys(ROW_NUMBER, ROW_NUMBER), some, (), notes, order)
     return ProposedTruth(spelled, notes=notes)
 
@@ -97,7 +97,7 @@ def guess_truth(
 def _pairs(original: Rows, released: Rows, look: Look, disclosure: Disclosure) -> tuple[str, Spellings]:
     """Return the columns with the cells of some pairs of rows, and how many those are, if not all."""
     places = sampled(len(original))
-    return looked_at(len(places), len(original), disclosure), look(original[places], released[places])
+    return describe_sample(len(places), len(original), disclosure), look(original[places], released[places])
 
 
 def _same_order(columns: Mapping[str, Column]) -> Agreement | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from cvpl import result as out
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.disclosure import disclosure_of
-from cvpl.assessment.progress import (
+from cvpl.assessment.planning.progress import (
     Phase,
     ProgressCallback,
     RisingProgress,
@@ -141,7 +141,7 @@ def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> Au
     result = audit(entry.original, entry.file, entry.config, memory=memory, progress=audited)
     seconds = round(time.perf_counter() - start, 2)
     utility_next(Phase.UTILITY, None)
-    resolved = entry.resolved.within(memory)
+    resolved = entry.resolved.with_memory(memory)
     if resolved.control_is_absent:
         # A sample must represent the whole table, not only the people in it.
         resolved = replace(resolved, config=resolved.config.model_copy(update={"control": None}))

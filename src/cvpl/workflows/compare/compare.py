@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import run_attackers
-from cvpl.assessment.progress import (
+from cvpl.assessment.planning.progress import (
     Phase,
     ProgressCallback,
     RisingProgress,
@@ -16,8 +16,8 @@ from cvpl.assessment.progress import (
     parts,
     prefix_progress,
 )
+from cvpl.assessment.planning.work import Work
 from cvpl.assessment.provenance import provenance
-from cvpl.assessment.work import Work
 from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError

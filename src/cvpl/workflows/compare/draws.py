@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cvpl.assessment.ensemble import run_attackers
-from cvpl.assessment.progress import Phase, ProgressCallback, WholeProgress, parts, prefix_progress
-from cvpl.assessment.work import Work
+from cvpl.assessment.planning.progress import Phase, ProgressCallback, WholeProgress, parts, prefix_progress
+from cvpl.assessment.planning.work import Work
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.evaluation.control_likeness import ControlLikeness

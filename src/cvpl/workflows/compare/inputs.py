@@ -76,7 +76,7 @@ def resolve(
 ) -> ResolvedConfig:
     """The configuration of a comparison; its problems are reported with those of the files."""
     try:
-        resolved = load(config).within(memory)
+        resolved = load(config).with_memory(memory)
     except InputError as error:
         files = check_files(original, control, *(release.table for release in releases))
         raise InputError([*error.problems, *files]) from None

@@ -17,8 +17,8 @@ from cvpl.assessment.diagnostics.singling_out import singling_out as find_single
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.gate import TableFigures, gate
+from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.progress import Phase, ProgressCallback
 from cvpl.assessment.provenance import described
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sections.attackers import attacker_rows

@@ -12,7 +12,7 @@ from pathlib import Path
 from cvpl import result as out
 from cvpl.assessment.diagnostics.sensitivity import blockings
 from cvpl.assessment.ensemble import run_attackers
-from cvpl.assessment.progress import (
+from cvpl.assessment.planning.progress import (
     Phase,
     ProgressCallback,
     RisingProgress,
@@ -21,7 +21,7 @@ from cvpl.assessment.progress import (
     parts,
     prefix_progress,
 )
-from cvpl.assessment.work import Work
+from cvpl.assessment.planning.work import Work
 from cvpl.attack.attacker import Attacker
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.resolved import ResolvedConfig

@@ -13,7 +13,7 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attackers
 from cvpl.assessment.gate import closing_reasons, gate
-from cvpl.assessment.progress import ProgressCallback
+from cvpl.assessment.planning.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sight import unread_findings, unseen_findings

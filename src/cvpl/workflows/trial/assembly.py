@@ -43,7 +43,7 @@ CURVE = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6,
 
 
 @dataclass(frozen=True, eq=False)
-class Ran:
+class FinishedTrial:
     """A trial whose rounds have ended: those that finished, the failures of the others, and how it was set up."""
 
     trial: Trial
@@ -55,38 +55,38 @@ class Ran:
     assumptions: Assumptions | None
 
 
-def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
+def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
     """All figures of a trial as they may leave, and the strongest attacker."""
-    rounds, trial = ran.rounds, ran.trial
+    rounds, trial = finished.rounds, finished.trial
     rate = reading_rate(rounds)
     strongest = find_strongest(rounds, rate)
-    disclosure = _disclosure(ran)
+    disclosure = _disclosure(finished)
     headline = strongest.headline
     powers = [] if headline is None else _powers(rounds, headline, strongest.confidence)
-    budget = None if ran.budget is None else budget_section(ran.budget, trial, rounds, powers, disclosure)
+    budget = None if finished.budget is None else budget_section(finished.budget, trial, rounds, powers, disclosure)
     findings = sorted(findings_of_draws(item.unseen for item in rounds.found), key=lambda one: not one.closes_gate)
     found = out.TrialResult(
-        inputs={"original": ran.described},
+        inputs={"original": finished.described},
         mechanism=out.TrialMechanism(
             kind=trial.mechanism.kind, name=trial.mechanism.name, strength=trial.mechanism.strength
         ),
         people=len(np.unique(rounds.people.unit[rounds.real])),
         unit="group" if trial.people.grouped else "row",
-        membership=ran.membership,
+        membership=finished.membership,
         attacker=headline,
         risk=None if headline is None else _risk(headline, strongest.powers[headline], bounded=blind(findings) is None),
         picked=_picked(strongest),
         power=[_power(item) for item in powers],
-        rounds=_rounds(ran, headline),
+        rounds=_rounds(finished, headline),
         attackers=_attackers(rounds, strongest),
         spread=None if headline is None else _spread(strongest.powers[headline]),
-        exposure=None if headline is None else _exposure(ran, headline, rate),
-        planted=None if headline is None else _planted(ran, headline, strongest),
+        exposure=None if headline is None else _exposure(finished, headline, rate),
+        planted=None if headline is None else _planted(finished, headline, strongest),
         budget=budget,
         policies=[],
         preflight=findings,
-        assumptions=ran.assumptions,
-        warnings=diagnostics.warnings(_warnings(ran, strongest, disclosure)),
+        assumptions=finished.assumptions,
+        warnings=diagnostics.warnings(_warnings(finished, strongest, disclosure)),
         provenance=provenance(trial.resolved),
         suppress_below=disclosure.k,
     )
@@ -97,14 +97,14 @@ def assemble(ran: Ran) -> tuple[out.TrialResult, Strongest]:
     return published.model_copy(update={"policies": policies}), strongest
 
 
-def _disclosure(ran: Ran) -> Disclosure:
+def _disclosure(finished: FinishedTrial) -> Disclosure:
     """The rounding by the smallest number of people who are in, and out, in a round, and of rows released."""
-    rounds, unit = ran.rounds, ran.rounds.people.unit
+    rounds, unit = finished.rounds, finished.rounds.people.unit
     sides = {
         name: min(len(np.unique(unit[rounds.real & (column == side)])) for column in rounds.inside.T)
         for name, side in (("originals", True), ("controls", False))
     }
-    k = ran.trial.resolved.config.report.suppress_below
+    k = finished.trial.resolved.config.report.suppress_below
     sizes = {**sides, "protected": min(item.released for item in rounds.found)}
     return Disclosure(1 if k > 1 and min(sides.values()) < 2 * k else k, sizes)
 
@@ -143,17 +143,17 @@ def _power(found: TrialPower) -> out.TrialPower:
     )
 
 
-def _rounds(ran: Ran, headline: str | None) -> list[out.TrialRound]:
+def _rounds(finished: FinishedTrial, headline: str | None) -> list[out.TrialRound]:
     """Every round, those that failed among them."""
-    rounds, real = ran.rounds, ~ran.trial.people.planted
+    rounds, real = finished.rounds, ~finished.trial.people.planted
     curves = [] if headline is None else round_powers(rounds, headline, [*FALSE_RATES, *CURVE])
     listed = []
-    for number, inside in enumerate(ran.trial.inside.T):
+    for number, inside in enumerate(finished.trial.inside.T):
         found = out.TrialRound(
             number=number + 1, inside=int((inside & real).sum()), outside=int((~inside & real).sum())
         )
-        if number in ran.failures:
-            failed = ran.failures[number]
+        if number in finished.failures:
+            failed = finished.failures[number]
             failure = out.RoundFailure(reason=str(failed), exit_code=failed.exit_code, timed_out=failed.timed_out)
             listed.append(found.model_copy(update={"failed": failure}))
             continue
@@ -201,8 +201,8 @@ def _spread(found: TrialPower) -> out.TrialSpread:
     )
 
 
-def _exposure(ran: Ran, headline: str, rate: float) -> out.TrialExposure:
-    rounds, seed = ran.rounds, ran.trial.seed
+def _exposure(finished: FinishedTrial, headline: str, rate: float) -> out.TrialExposure:
+    rounds, seed = finished.rounds, finished.trial.seed
     linked, known = linked_people(rounds, headline, rate)
     found = exposure(
         linked,
@@ -232,16 +232,16 @@ def _exposure(ran: Ran, headline: str, rate: float) -> out.TrialExposure:
     )
 
 
-def _planted(ran: Ran, headline: str, strongest: Strongest) -> out.TrialPlanted | None:
-    count = int(ran.trial.people.planted.sum())
+def _planted(finished: FinishedTrial, headline: str, strongest: Strongest) -> out.TrialPlanted | None:
+    count = int(finished.trial.people.planted.sum())
     if not count:
         return None
-    power, low, high = planted_power(ran.rounds, headline, strongest.false_rate)
+    power, low, high = planted_power(finished.rounds, headline, strongest.false_rate)
     return out.TrialPlanted(
         planted=count, power=power, low=low, high=high, everybody=strongest.powers[headline].power.estimate
     )
 
 
-def _warnings(ran: Ran, strongest: Strongest, disclosure: Disclosure) -> list[AuditWarning]:
-    few = disclosure.k < ran.trial.resolved.config.report.suppress_below
-    return trial_warnings(ran.trial, ran.rounds, ran.failures, strongest, few_people=few)
+def _warnings(finished: FinishedTrial, strongest: Strongest, disclosure: Disclosure) -> list[AuditWarning]:
+    few = disclosure.k < finished.trial.resolved.config.report.suppress_below
+    return trial_warnings(finished.trial, finished.rounds, finished.failures, strongest, few_people=few)

@@ -14,13 +14,13 @@ from cvpl.evaluation.groups.rarity_deciles import rarity
 from cvpl.evaluation.trials.person_ranking import FEWEST_RANKED, evidence_of_rounds, expected_evidence
 from cvpl.files import write_whole
 from cvpl.workflows.reading import read_tables
-from cvpl.workflows.trial.assembly import Ran
+from cvpl.workflows.trial.assembly import FinishedTrial
 from cvpl.workflows.trial.readings import Strongest, linked_people
 
 HEADER = "row,rank,expected_evidence,rounds_in,linked_in,rounds_out,linked_out"
 
 
-def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
+def write_per_person(file: Path, finished: FinishedTrial, strongest: Strongest) -> None:
     """Write a CSV file with a line for each row, counted from 0, the most exposed first.
 
     `rank` is 1 for the most exposed; rows that tie share it. It goes by `expected_evidence`, from all rounds and from
@@ -32,17 +32,17 @@ def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
     headline = strongest.headline
     if headline is None:
         raise UsageError(f"{file}: no attacker counts, so there are no links to write.")
-    real = ran.rounds.real
-    linked, known = linked_people(ran.rounds, headline, strongest.false_rate)
-    inside = ran.rounds.inside[real]
-    rows = ran.rounds.rows[real]
+    real = finished.rounds.real
+    linked, known = linked_people(finished.rounds, headline, strongest.false_rate)
+    inside = finished.rounds.inside[real]
+    rows = finished.rounds.rows[real]
     counts = [(role & known & whom).sum(axis=1) for role in (inside, ~inside) for whom in (known, linked)]
     ranks = np.zeros(len(rows), dtype=np.int64)
     fields = [("", "")] * len(rows)
-    if _can_rank(ran):
-        evidence = evidence_of_rounds(ran.rounds.scores(headline)[real], inside)
-        alone = expected_evidence(evidence, person_rarity(ran)[real])
-        expected = np.round(_of_units(alone, ran.rounds.people.unit[real]), 6)
+    if _can_rank(finished):
+        evidence = evidence_of_rounds(finished.rounds.scores(headline)[real], inside)
+        alone = expected_evidence(evidence, person_rarity(finished)[real])
+        expected = np.round(_of_units(alone, finished.rounds.people.unit[real]), 6)
         ranks = 1 + len(expected) - np.searchsorted(np.sort(expected), expected, side="right")
         fields = [(str(rank), f"{value:.6g}") for rank, value in zip(ranks, expected, strict=True)]
     lines = [
@@ -52,14 +52,14 @@ def write_per_person(file: Path, ran: Ran, strongest: Strongest) -> None:
     write_whole(file, "\n".join([HEADER, *lines]) + "\n", owner_only=True)
 
 
-def _can_rank(ran: Ran) -> bool:
-    return len(ran.rounds.found) >= FEWEST_RANKED
+def _can_rank(finished: FinishedTrial) -> bool:
+    return len(finished.rounds.found) >= FEWEST_RANKED
 
 
-def per_person_warning(ran: Ran) -> AuditWarning:
+def per_person_warning(finished: FinishedTrial) -> AuditWarning:
     """The warning that there is such a file; where it is stays with its owner."""
     what = "ranks single people by how exposed they are"
-    if not _can_rank(ran):
+    if not _can_rank(finished):
         what = f"tells how often single people were linked, unranked, since fewer than {FEWEST_RANKED} rounds finished"
     message = (
         f"beside this result there is a file that {what}, as it was asked for; only its owner can read it, and nothing "
@@ -68,15 +68,15 @@ def per_person_warning(ran: Ran) -> AuditWarning:
     return AuditWarning("per_person", message)
 
 
-def person_rarity(ran: Ran) -> NDArray[np.float64]:
+def person_rarity(finished: FinishedTrial) -> NDArray[np.float64]:
     """How rare the values of each row are among all rows of the table, in the order of the rounds."""
-    trial = ran.trial
+    trial = finished.trial
     config = trial.resolved.config.model_copy(update={"control": None})
     alone = replace(trial.resolved, config=config, control=None, identity=None, groups=(), subgroups=())
     inputs = read_tables(trial.table, trial.table, alone, None, checks=False)
     own = np.empty(trial.people.rows)
     own[inputs.order["original"]] = rarity(inputs.pair.original)[0]
-    return own[ran.rounds.rows]
+    return own[finished.rounds.rows]
 
 
 def _of_units(values: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
-from cvpl.assessment.progress import Phase, ProgressCallback, prefix_progress
+from cvpl.assessment.planning.progress import Phase, ProgressCallback, prefix_progress
 from cvpl.assessment.sight import unseen_findings
 from cvpl.attack.attack import attack
 from cvpl.attack.shared_work import SharedWork
@@ -186,7 +186,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
             seed=resolved.config.seed,
             budget=resolved.budget,
             levers=resolved.levers,
-            most=resolved.most_asked(attacker, inputs.pair.protected.rows),
+            most=resolved.max_queries(attacker, inputs.pair.protected.rows),
             shared=shared,
         )
         scores = np.full(trial.people.rows, np.nan)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from cvpl.assessment.progress import ProgressCallback, RisingProgress, ignore_progress, parts
+from cvpl.assessment.planning.progress import ProgressCallback, RisingProgress, ignore_progress, parts
 from cvpl.assessment.sections import diagnostics
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.named_files import named_files
@@ -29,7 +29,7 @@ from cvpl.wording import stopped
 from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.protect import Strength
-from cvpl.workflows.trial.assembly import Ran, assemble
+from cvpl.workflows.trial.assembly import FinishedTrial, assemble
 from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
 from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
 from cvpl.workflows.trial.mechanism import Mechanism, RoundFailed, find_mechanism
@@ -139,12 +139,14 @@ def trial(
         named = {} if not isinstance(config, str | Path) else {str(file): file for file in named_files(Path(config))}
         kept = KeptRounds(place, None if place is None else trial_fingerprint(ready, named))
         done, failures = _run(ready, kept, place, jobs, on_failure, whole)
-        ran = Ran(ready, done, failures, kind, _described(original, table, ready), budget, _assumptions(guessed))
-        result, strongest = assemble(ran)
+        finished = FinishedTrial(
+            ready, done, failures, kind, _described(original, table, ready), budget, _assumptions(guessed)
+        )
+        result, strongest = assemble(finished)
         result = result.model_copy(update={"asked_for": None if attackers is None else list(attackers)})
         if per_person is not None:
-            write_per_person(Path(per_person), ran, strongest)
-            warned = diagnostics.warnings([per_person_warning(ran)])
+            write_per_person(Path(per_person), finished, strongest)
+            warned = diagnostics.warnings([per_person_warning(finished)])
             result = result.model_copy(update={"warnings": [*result.warnings, *warned]})
     if place is not None and not keep_rounds:
         remove_rounds(place)
@@ -168,13 +170,13 @@ def _resolved(
     config: ConfigLike, attackers: Sequence[str] | None, seed: int | None, memory: int | None, jobs: int
 ) -> ResolvedConfig:
     """The configuration of every round; rounds that run at the same time share the memory."""
-    resolved = load(config).within(memory)
+    resolved = load(config).with_memory(memory)
     if attackers is not None:
         resolved = resolved.only(attackers)
     if seed is not None:
         resolved = replace(resolved, config=resolved.config.model_copy(update={"seed": seed}))
     if jobs > 1:
-        resolved = resolved.within(resolved.budget.memory // jobs)
+        resolved = resolved.with_memory(resolved.budget.memory // jobs)
     return resolved
 
 

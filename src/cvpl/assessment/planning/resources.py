@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.assessment.progress import Step
+from cvpl.assessment.planning.progress import Step
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.table_blocks import assign_blocks, narrowed
 from cvpl.config.resolved import ResolvedConfig
@@ -125,7 +125,7 @@ def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: 
     # An attacker searches blocks, embeddings of whole tables, or an index on rare values.
     results, searched = [0], min(resolved.budget.group_bytes, records * _GROUPED)
     for attacker in resolved.attackers.values():
-        most = resolved.most_asked(attacker, rows["protected"])
+        most = resolved.max_queries(attacker, rows["protected"])
         asked = sum(min(rows.get(table, 0), most or records) for table in ("original", "control"))
         compared = rows["protected"] + (rows.get("control", 0) // 2 if attacker.needs_reference else 0)
         results.append(asked * _FINDING)
@@ -160,15 +160,15 @@ def place_for(rows: Mapping[str, int], resolved: ResolvedConfig) -> Place:
     people = " and ".join(f"{count:,} {name}" for name, count in rows.items())
     if needed > resolved.budget.memory:
         raise LimitError(
-            f"not enough memory: auditing {people} records takes about {gigabytes(needed)}, even with the tables on "
-            f"disk, and the limit is {gigabytes(resolved.budget.memory)}. Raise it with --memory or `search.memory`, "
-            "or audit a sample of the originals against the whole release."
+            f"not enough memory: auditing {people} records takes about {format_bytes(needed)}, even with the tables "
+            f"on disk, and the limit is {format_bytes(resolved.budget.memory)}. Raise it with --memory or "
+            "`search.memory`, or audit a sample of the originals against the whole release."
         )
     wanted, free = disk_bytes(rows, resolved), _free_bytes()
     if wanted > free:
         raise LimitError(
-            f"not enough disk space: auditing {people} records takes about {gigabytes(wanted)} in the folder for "
-            f"temporary files, which has {gigabytes(free)} free. Set another folder in the environment variable "
+            f"not enough disk space: auditing {people} records takes about {format_bytes(wanted)} in the folder for "
+            f"temporary files, which has {format_bytes(free)} free. Set another folder in the environment variable "
             "TMPDIR, or raise the memory limit with --memory or `search.memory`."
         )
     return ColumnStore()
@@ -187,8 +187,8 @@ def check_embeddings(resolved: ResolvedConfig, inputs: Inputs) -> None:
     needed = _needed(resolved, inputs)
     if needed > resolved.budget.memory:
         raise LimitError(
-            f"not enough memory: comparing the embeddings of whole tables takes about {gigabytes(needed)}, and the "
-            f"limit is {gigabytes(resolved.budget.memory)}. Raise it with --memory or `search.memory`, or use "
+            f"not enough memory: comparing the embeddings of whole tables takes about {format_bytes(needed)}, and the "
+            f"limit is {format_bytes(resolved.budget.memory)}. Raise it with --memory or `search.memory`, or use "
             "`similarity: cosine` with a linear projection, which embeds block by block."
         )
 
@@ -226,7 +226,7 @@ def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig,
     large = np.minimum(heights, widths) >= TREE_RECORDS
     trees = large if int((heights * widths)[large].sum()) >= TREE_PAIRS else np.zeros(len(large), dtype=bool)
     pairs, asked = declared.pairs, original.rows
-    most = resolved.most_asked(attacker, protected.rows)
+    most = resolved.max_queries(attacker, protected.rows)
     if most is not None and most < asked:
         pairs, asked = pairs * most // asked, most
     return AttackerResources(
@@ -285,6 +285,6 @@ def _features(resolved: ResolvedConfig) -> int:
     )
 
 
-def gigabytes(size: float) -> str:
+def format_bytes(size: float) -> str:
     """A size in human-readable units."""
     return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"

@@ -105,7 +105,7 @@ class _Counted:
 
 
 @dataclass(frozen=True, eq=False)
-class Dealing:
+class Partitioning:
     """The tasks of one search: the number of buckets, and the number of pieces of each large block."""
 
     buckets: int
@@ -114,7 +114,7 @@ class Dealing:
     candidate_pieces: Ints
 
     @classmethod
-    def of(cls, counts: BlockCounts, records: int) -> Dealing:
+    def of(cls, counts: BlockCounts, records: int) -> Partitioning:
         """Deal so many records, of both sides together, to tasks of about `rows` records a side."""
         pieces = [-(-side // counts.rows) for side in (counts.queries, counts.candidates)]
         return cls(max(1, -(-records // (2 * counts.rows))), counts.large, *pieces)
@@ -143,7 +143,7 @@ class Dealing:
         pieces = (places % mine)[rows], met
         return rows, bucket[rows], *(pieces if side == "queries" else pieces[::-1])
 
-    def deal(self, scheme: tuple[Key, ...], table: ClusterTable, side: Side) -> DataFrame:
+    def distribute(self, scheme: tuple[Key, ...], table: ClusterTable, side: Side) -> DataFrame:
         """The records of a table, in packs with the task of each."""
         return table.frame.mapInArrow(Guarded(_Dealt(self, scheme, table.reader, side)), _DEALT)
 
@@ -152,7 +152,7 @@ class Dealing:
 class _Dealt:
     """Packs records for their tasks, each for every task that it is in."""
 
-    dealing: Dealing
+    partitioning: Partitioning
     scheme: tuple[Key, ...]
     reader: Reader
     side: Side
@@ -164,7 +164,7 @@ class _Dealt:
         for chunk in chunks(batches):
             stored = chunk.select(schema.names).cast(schema).sort_by(PLACE)
             places, table = self.reader(stored)
-            rows, *task = self.dealing.tasks(block_numbers(self.scheme, table), places, self.side)
+            rows, *task = self.partitioning.tasks(block_numbers(self.scheme, table), places, self.side)
             (bucket, *pieces), packed = pack(stored.take(pa.array(rows)), task)
             found = [bucket, *(part.astype(np.int32) for part in pieces), np.full(len(packed), self.side == "queries")]
             yield pa.RecordBatch.from_arrays([*map(pa.array, found), packed], names=[*TASK, "asks", "packed"])

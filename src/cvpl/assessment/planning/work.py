@@ -8,7 +8,6 @@ from dataclasses import replace
 from math import comb
 
 from cvpl.assessment import screening, sight
-from cvpl.assessment.attack_cost import AttackCosts, Compared, Cost, Searched, SharedCosts, cores
 from cvpl.assessment.diagnostics import (
     canaries,
     power_drop,
@@ -17,11 +16,12 @@ from cvpl.assessment.diagnostics import (
     sensitivity,
     several_attackers,
 )
-from cvpl.assessment.progress import QUICK_LOOK, SCREENING, Phase, Step, labelled
-from cvpl.assessment.speed import REFERENCE, Speed
+from cvpl.assessment.planning.attack_cost import AttackCosts, Compared, Cost, Searched, SharedCosts, cores
+from cvpl.assessment.planning.progress import QUICK_LOOK, SCREENING, Phase, Step, labelled
+from cvpl.assessment.planning.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
-from cvpl.config.people_asked import FIRST_ANSWER_PEOPLE
+from cvpl.config.query_limits import FIRST_ANSWER_PEOPLE
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contribution import STABILITY_FEATURES, STABILITY_REPLICATES
 from cvpl.evaluation.inference.column_choices import FOLDS
@@ -72,7 +72,7 @@ class Work:
             return [self._checks_beside(look), *look, *self.diagnostics()]
         if not first_answer:
             return [self.checks(), *self.attackers(combining=True), *self.diagnostics()]
-        first = self._resolved.quickly(FIRST_ANSWER_PEOPLE)
+        first = self._resolved.with_quick_look(FIRST_ANSWER_PEOPLE)
         quick = self._resized(first, self._costs.rows, self._costs.control, self._costs.released)
         look = [replace(step, phase=f"{QUICK_LOOK}: {step.phase}") for step in quick._quick_look()]
         return [self._checks_beside(look), *look, *self.attackers(combining=True), *self.diagnostics()]
@@ -213,7 +213,7 @@ class Work:
     def _inference(self) -> Cost:
         """Searches for the nearest records, and models, of each secret."""
         secrets = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
-        released, most = self._costs.released, secret_searches.most_asked(self._costs.released)
+        released, most = self._costs.released, secret_searches.max_queries(self._costs.released)
         people = min(self._costs.rows, most) + min(self._costs.control, most)
         ranking = 2 * FOLDS * most_ranking(released) * (self._columns + 1) if self._costs.control else 0
         nested = (1 + (FOLDS if self._costs.control else 1) * _NESTED) * people
@@ -284,7 +284,7 @@ class Work:
     def _combining(self, running: list[Attacker]) -> Cost:
         """The strongest member on the people whom all ask, and weights for the members' evidence."""
         released = self._costs.released
-        asked = [self._resolved.most_asked(attacker, released) or self._costs.rows for attacker in running]
+        asked = [self._resolved.max_queries(attacker, released) or self._costs.rows for attacker in running]
         people = min(*asked, self._costs.rows)
         fitted = Cost(_WEIGHED * len(running) * people * self._speed.plain)
         return self._mean(running, lambda it: self._costs.again(it, people)) + fitted
@@ -298,7 +298,7 @@ class Work:
         times = 1 + min(self._columns, power_drop.MOST_COLUMNS)
         released = self._costs.released
         return (
-            self._mean(running, lambda it: self._costs.again(it, power_drop.most_asked(it.attacker, released))) * times
+            self._mean(running, lambda it: self._costs.again(it, power_drop.max_queries(it.attacker, released))) * times
         )
 
     def _contribution(self, it: Compared) -> Cost:

@@ -60,7 +60,7 @@ class _Counted:
     table: str
 
 
-class LookedAt:
+class SampledTables:
     """Two opened tables: the counts of their columns, and the cells of the rows to look at.
 
     `gaps` are spellings of a missing value, which are always looked at.

@@ -26,7 +26,7 @@ SCORED_PAIRS = 500_000_000
 released records it searches fewer people than the others."""
 
 
-def most_asked(attacker: Attacker, released: int, *, family: bool, quick: int | None) -> int | None:
+def max_queries(attacker: Attacker, released: int, *, family: bool, quick: int | None) -> int | None:
     """The most originals, and the most controls, that an attacker searches in `released` records; None: all.
 
     `family` says whether it is a member of the family, `quick` is the most people of a quick look, None for an audit.

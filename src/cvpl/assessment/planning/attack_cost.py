@@ -17,7 +17,7 @@ from math import comb, sqrt
 import numpy as np
 
 from cvpl.assessment.diagnostics.self_linkage import SCREENED
-from cvpl.assessment.speed import REFERENCE, Speed
+from cvpl.assessment.planning.speed import REFERENCE, Speed
 from cvpl.attack import interpolation, tolerances
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
@@ -207,7 +207,7 @@ class AttackCosts:
 
     def searched(self, attacker: Attacker, most: int | None = None, released: int | None = None) -> Searched:
         """How many people an attack searches, at most `most` of each kind."""
-        limit = self._resolved.most_asked(attacker, self.released) if most is None else most
+        limit = self._resolved.max_queries(attacker, self.released) if most is None else most
         asked = max(1, round(self.rows * attacker.knows_people))
         reference = self.control // 2 if attacker.needs_reference else 0
         control = self.control - reference
@@ -217,7 +217,7 @@ class AttackCosts:
 
     def attack(self, attacker: Attacker, people: Searched, shared: SharedCosts, most: int | None = None) -> AttackCost:
         """An attack with its evaluation, without what an earlier attack did already."""
-        limit = self._resolved.most_asked(attacker, self.released) if most is None else most
+        limit = self._resolved.max_queries(attacker, self.released) if most is None else most
         keys, it = WorkKeys.of(attacker, limit), self.counted(attacker)
         plain = self._speed.plain
         records = people.asked + people.released

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 T = TypeVar("T")
 
 
-class Aside:
+class BackgroundWorker:
     """Runs pieces of work one after the other in a second thread; with a single worker, when their result is needed."""
 
     def __init__(self, workers: int) -> None:

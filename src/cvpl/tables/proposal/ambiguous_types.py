@@ -33,7 +33,7 @@ class _Odd:
     otherwise: str | None = None
 
 
-def with_hinge(column: Column, guessed: GuessedType, disclosure: Disclosure) -> GuessedType:
+def with_doubt(column: Column, guessed: GuessedType, disclosure: Disclosure) -> GuessedType:
     """The guessed type, with a doubt if a few cells decide it: without them it would be another type.
 
     A type that is in doubt already stays as it is.
@@ -45,7 +45,7 @@ def with_hinge(column: Column, guessed: GuessedType, disclosure: Disclosure) -> 
             continue
         other = odd.otherwise or guess_type(column.without(odd.labels), disclosure).kind
         if other != guessed.kind:
-            cells = told_cells(odd.facts, odd.labels, disclosure)
+            cells = describe_cells(odd.facts, odd.labels, disclosure)
             doubt = (
                 f"type decided by {cells} {odd.what}: without them it would be {other}. Correct them, or list their "
                 "spelling under `reading.missing` if they mean missing"
@@ -69,7 +69,7 @@ def few_cells(facts: Facts, labels: frozenset[str]) -> bool:
     return len(known) > 0 and bool(wanted[known].mean() <= FEW_CELLS)
 
 
-def told_cells(facts: Facts, labels: frozenset[str], disclosure: Disclosure) -> str:
+def describe_cells(facts: Facts, labels: frozenset[str], disclosure: Disclosure) -> str:
     """How many cells have these labels, as it may be told."""
     return disclosure.counted(facts.count(labels), "cell") if facts.complete else "some cells"
 
