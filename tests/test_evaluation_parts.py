@@ -130,9 +130,10 @@ def test_the_gap_between_rate_and_recall_needs_a_threshold_and_a_match():
     attack = SimpleNamespace(scores=np.array([0.95, 0.92, 0.5, 0.1]))
     everybody = {"has_match": np.ones(4, dtype=bool), "in_block": np.array([True, True, True, False])}
     everybody["match_similarity"] = np.array([0.95, 0.3, 0.5, -np.inf])
-    pairs = SimpleNamespace(values=np.array([0.2, 0.9]))
+    pairs = SimpleNamespace(values=np.array([0.2, 0.9]), total=2, sampled=False)
     for known, threshold, gap in [(everybody, 0.9, 0.25), (everybody, None, None), ({}, 0.9, None), ({}, None, None)]:
         measured = SimpleNamespace(truth=truth(**known), threshold=threshold, attack=attack, pairs=pairs)
+        measured.top1_interval = None
         assert truth_figures(measured).recall_gap == gap
 
 
@@ -231,6 +232,7 @@ def test_a_risk_rises_above_the_last_known_one():
 def test_a_rate_of_false_links_needs_a_threshold_and_all_matches(threshold, complete, wanted):
     measured = SimpleNamespace(truth=truth(complete=complete), threshold=threshold, pairs=SimpleNamespace())
     measured.attack, measured.pairs.values = SimpleNamespace(scores=np.zeros(4)), np.zeros(2)
+    measured.top1_interval = None
     assert truth_figures(measured).false_link_rate == wanted
 
 
@@ -258,7 +260,7 @@ def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
     scores = np.arange(10.0)
     measured = SimpleNamespace(attack=SimpleNamespace(scores=scores), basis=None, threshold=None, rate=None)
     measured.base_scores = None
-    for edges in (binned(scores).edges, evidence_shares(measured).shares.edges):
+    for edges in (binned(scores).edges, evidence_shares(measured).edges):
         assert (edges[0], edges[-1]) == (0.0, 9.0)
     assert binned(scores, k=2).edges[0] == 1.0
 

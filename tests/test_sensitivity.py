@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.assessment.diagnostics.sensitivity import Sensitivity, Variation, blockings, sensitivity, variations
+from cvpl.assessment.diagnostics.sensitivity import blockings, sensitivity, spread, variations
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate
+from cvpl.result import Variation
 from cvpl.search.budget import Budget
 from worlds import COLUMNS, make_pair
 
@@ -81,7 +82,7 @@ def _pair(rows=200):
 
 def test_each_variation_is_the_attack_with_that_choice():
     pair, attacker = _pair(), Attacker(blocking=SCHEME)
-    found = sensitivity(pair, attacker, 0.9, None, seed=3, budget=Budget())
+    found = sensitivity("own", pair, attacker, 0.9, None, seed=3, budget=Budget())
     written = list(variations(pair, attacker))
     assert [(variation.choice, variation.name) for variation in found.variations] == [
         (choice, name) for choice, name, _ in written
@@ -96,13 +97,17 @@ def test_each_variation_is_the_attack_with_that_choice():
 
 
 def test_the_spread_is_the_largest_minus_the_smallest():
+    def varied(choice, name, rate, power):
+        return Variation(
+            choice=choice, name=name, linkage_rate=rate, control_rate=None, attributable_rate=None, power=power
+        )
+
     rows = [
-        Variation("blocking", "a", 0.5, 0.1, None, 0.2),
-        Variation("blocking", "b", 0.9, 0.1, None, 0.3),
-        Variation("encoding and scaling", "c", 0.5, None, None, None),
-        Variation("encoding and scaling", "d", 0.7, None, None, None),
+        varied("blocking", "a", 0.5, 0.2),
+        varied("blocking", "b", 0.9, 0.3),
+        varied("encoding and scaling", "c", 0.5, None),
+        varied("encoding and scaling", "d", 0.7, None),
     ]
-    found = Sensitivity(tuple(rows), 10)
-    assert found.spread("blocking") == pytest.approx(0.1)
-    assert found.spread("encoding and scaling") == pytest.approx(0.2)
-    assert Sensitivity(tuple(rows[:1]), 10).spread("blocking") is None
+    assert spread(rows, "blocking") == pytest.approx(0.1)
+    assert spread(rows, "encoding and scaling") == pytest.approx(0.2)
+    assert spread(rows[:1], "blocking") is None

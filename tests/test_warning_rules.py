@@ -210,9 +210,8 @@ def test_faults_are_told_once_as_reasons_or_as_disqualified_attackers():
 
 
 def test_variations_are_those_of_the_attacker_that_was_varied():
-    spreads = {"blocking": 0.4, "encoding and scaling": 0.2}
-    swings = SimpleNamespace(spread=spreads.__getitem__)
-    found = noticed(varied="rarity", swings=swings)
+    swings = SimpleNamespace(attacker="rarity", spread_by_blocking=0.4, spread_by_encoding=0.2)
+    found = noticed(swings=swings)
     assert [warning.rule for warning in found] == ["swings_with_blocking", "swings_with_encoding"]
     assert "'rarity' vary by 40.0 points" in found[0].message and "20.0 points" in found[1].message
 
@@ -273,6 +272,6 @@ def test_declared_identities_that_nobody_shares_are_told():
 
 
 def test_what_was_noticed_on_columns_is_told_unless_it_is_about_too_few():
-    told, hidden = (SimpleNamespace(told=lambda _, text=text: text) for text in ("half are missing", None))
+    told, hidden = (SimpleNamespace(describe=lambda _, text=text: text) for text in ("half are missing", None))
     found = noticed(inputs=tables(said=("column 'a' is left out",), measured=(told, hidden)))
     assert found == [AuditWarning("columns", "column 'a' is left out"), AuditWarning("columns", "half are missing")]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cvpl.assessment.diagnostics.canaries import Canaries
-from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SelfLinkage
+from cvpl.assessment.diagnostics.self_linkage import SAMPLE
 from cvpl.assessment.diagnostics.validity import Validity
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.risk import best_candidate
+from cvpl.result import SelfRate
 
 _DECIMALS = 9
 
@@ -23,7 +24,7 @@ class AttackerOutcome:
     """One attacker: its measurement, its representation's validity, and its canaries where they were run."""
 
     measured: Measurement
-    copied: SelfLinkage | None
+    copied: SelfRate | None
     valid: Validity
     canaries: Canaries | None
 

@@ -19,7 +19,7 @@ from cvpl.assessment.attacker_outcome import AttackerOutcome, compared
 from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.combined import COMBINED, combine
 from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
-from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, perturbed
+from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, labelled
 from cvpl.attack.attack import attack
@@ -41,6 +41,7 @@ from cvpl.evaluation.risk import (
     risk_by_matches,
 )
 from cvpl.randomness import stream
+from cvpl.result import SelfRate
 from cvpl.tables.pair import Inputs
 
 _MANY = 3
@@ -305,7 +306,7 @@ def run_attacker(
 
 
 class _Checks(TypedDict):
-    copied: SelfLinkage | None
+    copied: SelfRate | None
     valid: Validity
 
 

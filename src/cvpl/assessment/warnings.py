@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cvpl.assessment.diagnostics.sensitivity import Sensitivity
 from cvpl.assessment.disclosure import published_figures
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.config.resolved import FEWEST_WITH_REFERENCE
@@ -12,6 +11,7 @@ from cvpl.evaluation.contradictions import AuditWarning, contradictions, figures
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.measurement import Measurement
 from cvpl.operators.vectorization import MOST_LABELS
+from cvpl.result import Sensitivity
 from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
@@ -43,10 +43,9 @@ def notices(
     inputs: Inputs,
     likeness: ControlLikeness | None,
     disclosure: Disclosure,
-    varied: str | None = None,
     swings: Sensitivity | None = None,
 ) -> list[AuditWarning]:
-    """All warnings, the most general first. `swings` are the variations of attacker `varied`."""
+    """All warnings, the most general first. `swings` are the variations of one attacker."""
     found = [AuditWarning("not_assessable", reason) for reason in ensemble.reasons]
     if not ensemble.reasons:
         found += [AuditWarning("attacker_disqualified", text) for text in ensemble.disqualified]
@@ -54,9 +53,9 @@ def notices(
     if swings is not None:
         seen = replace(
             seen,
-            swinging=varied or "",
-            spread_by_blocking=swings.spread("blocking"),
-            spread_by_encoding=swings.spread("encoding and scaling"),
+            swinging=swings.attacker,
+            spread_by_blocking=swings.spread_by_blocking,
+            spread_by_encoding=swings.spread_by_encoding,
         )
     found += contradictions(published_figures(seen, disclosure))
     found += [AuditWarning("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]

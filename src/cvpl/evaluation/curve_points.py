@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, Measurement
 from cvpl.evaluation.rates import linkage_rate
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """One point, at a threshold or, for a score off the scale, at a false-positive rate."""
-
-    threshold: float | None
-    linkage_rate: float
-    low: float | None
-    high: float | None
-    control_rate: float | None
-    attributable_rate: float | None
-    attributable_low: float | None
-    attributable_high: float | None
-    false_rate: float | None = None
+from cvpl.result import CurvePoint
 
 
 def curve_points(measured: Measurement) -> list[CurvePoint]:

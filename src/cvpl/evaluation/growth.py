@@ -7,38 +7,17 @@ It assumes independent candidates. The gap between the two columns is the cost o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.distributions import exceedance, inner_ends
 from cvpl.evaluation.measurement import Measurement
+from cvpl.result import Growth, GrowthPoint
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 GROUPS = 5
-
-
-@dataclass(frozen=True)
-class GrowthRow:
-    """Records with `fewest` to `most` candidates: the law's rate and the observed rate."""
-
-    fewest: int
-    most: int
-    records: int
-    predicted: float
-    observed: float
-
-
-@dataclass(frozen=True)
-class Growth:
-    """The law at one threshold: the probability for one pair, the rate over all records, and by candidate count."""
-
-    pair_probability: float
-    overall: GrowthRow
-    by_candidates: tuple[GrowthRow, ...]
 
 
 def growth(measured: Measurement, k: int = 1) -> Growth | None:
@@ -54,25 +33,25 @@ def growth(measured: Measurement, k: int = 1) -> Growth | None:
     found, known = measured.attack.found, measured.truth
     scores, counts = (found.best, found.candidates) if known is None else (known.best_wrong, known.wrong_candidates)
     overall, groups = growth_law(scores, counts, chance, measured.threshold, k)
-    return Growth(chance, overall, tuple(groups))
+    return Growth(pair_probability=chance, overall=overall, by_candidates=groups)
 
 
 def growth_law(
     best: Floats, candidates: Ints, chance: float, threshold: float, k: int = 1
-) -> tuple[GrowthRow, list[GrowthRow]]:
+) -> tuple[GrowthPoint, list[GrowthPoint]]:
     """The law over all records, and in up to five groups of records by candidate count."""
     predicted = 1 - (1 - chance) ** candidates
     observed = (best >= threshold).astype(np.float64)
 
-    def row(members: NDArray[np.bool_]) -> GrowthRow:
+    def row(members: NDArray[np.bool_]) -> GrowthPoint:
         sizes = candidates[members]
         fewest, most = inner_ends(sizes.astype(np.float64), k)
-        return GrowthRow(
-            int(fewest),
-            int(most),
-            len(sizes),
-            float(predicted[members].mean()),
-            float(observed[members].mean()),
+        return GrowthPoint(
+            fewest=int(fewest),
+            most=int(most),
+            records=len(sizes),
+            predicted=float(predicted[members].mean()),
+            observed=float(observed[members].mean()),
         )
 
     cuts = np.unique(np.quantile(candidates, np.linspace(0, 1, GROUPS + 1)[1:-1], method="inverted_cdf"))

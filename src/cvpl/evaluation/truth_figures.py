@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from cvpl.evaluation.distributions import Distributions, compare
+from cvpl.evaluation.distributions import compare
 from cvpl.evaluation.measurement import Measurement, pairwise_false_link_rate
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import (
@@ -18,25 +16,7 @@ from cvpl.evaluation.truth import (
     top1_hit_rate,
     total_recall,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class TruthFigures:
-    """Recalls, true and false links, hits. Rates at the threshold are None if there is no threshold."""
-
-    complete: bool
-    originals_with_match: int
-    matches_in_block: int
-    matches_linked: int
-    blocking_recall: float | None
-    matching_recall: float | None
-    total_recall: float | None
-    false_link_rate: float | None
-    pairwise_false_link_rate: float | None
-    recall_gap: float | None
-    top1_hit_rate: float | None
-    precision_at_1: float | None
-    similarities: Distributions | None
+from cvpl.result import Overlap, TruthFigures
 
 
 def truth_figures(measured: Measurement, k: int = 1) -> TruthFigures | None:
@@ -49,19 +29,41 @@ def truth_figures(measured: Measurement, k: int = 1) -> TruthFigures | None:
     with_match, in_block, linked = recall_counts(known, tau)
     total = total_recall(known, tau)
     at_threshold = threshold is not None
+    matching = matching_recall(known, tau) if at_threshold else None
+    top1 = measured.top1_interval
     return TruthFigures(
         complete=known.complete,
         originals_with_match=with_match,
         matches_in_block=in_block,
         matches_linked=linked,
         blocking_recall=blocking_recall(known),
-        matching_recall=matching_recall(known, tau) if at_threshold else None,
+        matching_recall=matching,
         total_recall=total if at_threshold else None,
+        true_link_rate=matching,
         # If a match may be unknown, no candidate is known to be wrong.
         false_link_rate=false_link_rate(known, tau) if at_threshold and known.complete else None,
         pairwise_false_link_rate=pairwise_false_link_rate(measured) if known.complete else None,
         recall_gap=linkage_rate(best, tau) - total if at_threshold and total is not None else None,
         top1_hit_rate=top1_hit_rate(known),
+        top1_low=None if top1 is None else top1.low,
+        top1_high=None if top1 is None else top1.high,
         precision_at_1=precision_at_1(known, best, tau) if at_threshold else None,
-        similarities=compare(known.match_similarity, measured.pairs.values, k),
+        similarities=_overlap(measured, k),
+    )
+
+
+def _overlap(measured: Measurement, k: int) -> Overlap | None:
+    """The similarities of matches and of wrong candidates; None if there are none of either."""
+    assert measured.truth is not None  # noqa: S101 - asked with the truth alone
+    found = compare(measured.truth.match_similarity, measured.pairs.values, k)
+    if found is None:
+        return None
+    return Overlap(
+        edges=found.edges.tolist(),
+        matches=found.matches.tolist(),
+        non_matches=found.non_matches.tolist(),
+        overlap=found.overlap,
+        separation=found.separation,
+        non_match_pairs=measured.pairs.total,
+        sampled=measured.pairs.sampled,
     )

@@ -12,10 +12,10 @@ from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference
 from cvpl.assessment.diagnostics.membership import MembershipFigures, membership
 from cvpl.assessment.diagnostics.power_drop import power_drops
-from cvpl.assessment.diagnostics.progressive import Progressive, climb
+from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.assessment.diagnostics.recipients import RecipientRisk, recipient_risks
-from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, SelfLinkage, leave_one_out
-from cvpl.assessment.diagnostics.sensitivity import Sensitivity, sensitivity
+from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, leave_one_out
+from cvpl.assessment.diagnostics.sensitivity import sensitivity
 from cvpl.assessment.diagnostics.singling_out import SinglingOut, singling_out
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.diagnostics.tail import tail
@@ -29,6 +29,7 @@ from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.tail import TailRow
 from cvpl.evaluation.techniques import ColumnTechniques, column_techniques
 from cvpl.randomness import stream
+from cvpl.result import Ladder, SelfRate, Sensitivity
 from cvpl.tables.pair import Inputs
 
 TABLES = ("original", "protected")
@@ -38,16 +39,15 @@ TABLES = ("original", "protected")
 class Diagnostics:
     """The results of all diagnostics.
 
-    `self_linkage` is by table, `subgroups` by attacker. `sensitivity` belongs to the attacker `varied`; both are None
-    if the variations were not run. `singling_out` and `criteria` are None in a quick look, and so is `inference`, also
+    `self_linkage` is by table, `subgroups` by attacker. `sensitivity` is None if the variations were not run.
+    `singling_out` and `criteria` are None in a quick look, and so is `inference`, also
     if there is no secret. `membership` is None without a control.
     """
 
-    self_linkage: Mapping[str, SelfLinkage]
+    self_linkage: Mapping[str, SelfRate]
     contributions: ColumnContributions
-    ladder: Progressive | None
+    ladder: Ladder | None
     subgroups: Mapping[str, Subgroups | None]
-    varied: str | None
     sensitivity: Sensitivity | None
     singling_out: SinglingOut | None = None
     criteria: ReleaseCriteria | None = None
@@ -114,7 +114,6 @@ def run_diagnostics(
         contributions,
         ladder,
         groups,
-        varied,
         found,
         singled,
         criteria,
@@ -154,5 +153,5 @@ def _sensitivity(ensemble: EnsembleOutcome, varied: str | None, inputs: Inputs) 
     assert threshold is not None  # noqa: S101 - only an attacker with a threshold is varied
     matches = inputs.evaluation.matches
     return sensitivity(
-        inputs.pair, done.attacker, threshold, matches, seed=done.seed, budget=done.budget, draw=done.draw
+        varied, inputs.pair, done.attacker, threshold, matches, seed=done.seed, budget=done.budget, draw=done.draw
     )

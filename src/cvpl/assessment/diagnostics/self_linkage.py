@@ -12,7 +12,7 @@ searches 625 records everywhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.evaluation.rates import linkage_rate
+from cvpl.result import SelfRate
 from cvpl.search.best import TIE
 from cvpl.search.blocks import LeftOut
 from cvpl.tables.columns import ColumnData, Numbers, Table, Times
@@ -37,36 +38,20 @@ SWAP = 0.02
 """Share of values that are replaced by another record's."""
 
 
-@dataclass(frozen=True)
-class SelfLinkage:
-    """A leave-one-out or perturbed self-linkage: `asked` records of `records`; `rate` is None without a threshold."""
-
-    asked: int
-    records: int
-    rate: float | None
-    top1_hit_rate: float | None = None
-
-    @property
-    def sampled(self) -> bool:
-        """Whether only a sample of the records was searched."""
-        return self.asked < self.records
-
-
 def leave_one_out(
     attack: Attack, name: str, threshold: float | None, rng: np.random.Generator, most: int = SAMPLE
-) -> SelfLinkage:
+) -> SelfRate:
     """Search at most `most` records of a table in the table itself, each record's own row left out."""
     table = attack.original if name == "original" else attack.protected
     rows = sampled_originals(attack, rng, most) if name == "original" else sampled_rows(table.rows, rng, most)
     scorer = attack.representation.scorer(table, table, rows)
     partitions = attack.blocks.partitions(name, name, rows)
     found = attack.engine.find_best(scorer, partitions, left_out=LeftOut.itself(rows))
-    return SelfLinkage(len(rows), table.rows, None if threshold is None else linkage_rate(found.best, threshold))
+    rate = None if threshold is None else linkage_rate(found.best, threshold)
+    return SelfRate(rate=rate, top1_hit_rate=None, asked=len(rows), records=table.rows)
 
 
-def perturbed(
-    attack: Attack, threshold: float | None, rng: np.random.Generator, most: int = SAMPLE
-) -> SelfLinkage | None:
+def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator, most: int = SAMPLE) -> SelfRate | None:
     """Search at most `most` originals in a lightly perturbed copy; None if the projection cannot map the copy."""
     if not attack.representation.maps_others:
         return None
@@ -74,7 +59,7 @@ def perturbed(
         f"perturbed copy, {most}", attack.keys.search, lambda: _search_perturbed(attack, rng, most)
     )
     rate = None if threshold is None else linkage_rate(best, threshold)
-    return SelfLinkage(len(best), attack.original.rows, rate, top1)
+    return SelfRate(rate=rate, top1_hit_rate=top1, asked=len(best), records=attack.original.rows)
 
 
 def _search_perturbed(attack: Attack, rng: np.random.Generator, most: int) -> tuple[Floats, float]:

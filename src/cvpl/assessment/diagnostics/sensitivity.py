@@ -7,7 +7,6 @@ figure that varies with such a choice reflects the choice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from cvpl.assessment.diagnostics.several_attackers import for_each
@@ -17,6 +16,7 @@ from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
 from cvpl.attack.shared_work import SharedWork
 from cvpl.evaluation.attack_rates import AttackRates, attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
+from cvpl.result import Sensitivity, Variation
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only.identity import TrueMatches
@@ -29,33 +29,8 @@ _FINER = {"year": "month", "month": "day", "week": "day", "day": "hour"}
 Choice = Literal["blocking", "encoding and scaling"]
 
 
-@dataclass(frozen=True)
-class Variation:
-    """One alternative choice and its figures; `power` is at a 5% false-positive rate, None without a control."""
-
-    choice: Choice
-    name: str
-    linkage_rate: float
-    control_rate: float | None
-    attributable_rate: float | None
-    power: float | None
-
-
-@dataclass(frozen=True)
-class Sensitivity:
-    """All variations of one attacker, over `asked` originals."""
-
-    variations: tuple[Variation, ...]
-    asked: int
-
-    def spread(self, choice: Choice) -> float | None:
-        """Largest minus smallest power over one kind of choice (linkage rate if power is unknown)."""
-        of_kind = [variation for variation in self.variations if variation.choice == choice]
-        values = [item.linkage_rate if item.power is None else item.power for item in of_kind]
-        return max(values) - min(values) if len(values) > 1 else None
-
-
 def sensitivity(
+    name: str,
     pair: Pair,
     attacker: Attacker,
     threshold: float,
@@ -65,7 +40,7 @@ def sensitivity(
     budget: Budget,
     draw: PeopleDraw = EACH_ROW,
 ) -> Sensitivity:
-    """Run the variations of an attacker whose score is on the scale; `threshold` is where its rates are read.
+    """Run the variations of the named attacker, whose score is on the scale; `threshold` is where its rates are read.
 
     Without a control, the originals with their own match left out replace it if all matches are known.
     """
@@ -77,10 +52,31 @@ def sensitivity(
     varied, found = list(variations(pair, attacker)), []
     attackers = [other for _, _, other in varied]
     searched = list(for_each(attackers, search, most=lambda _: ASKED, released=pair.protected.rows, budget=budget))
-    for (choice, name, _), (rates, _) in zip(varied, searched, strict=True):
+    for (choice, form, _), (rates, _) in zip(varied, searched, strict=True):
         assert rates.rate is not None  # noqa: S101 - there is a threshold
-        found.append(Variation(choice, name, rates.rate, rates.base_rate, rates.attributable, rates.power))
-    return Sensitivity(tuple(found), searched[0][1])
+        found.append(
+            Variation(
+                choice=choice,
+                name=form,
+                linkage_rate=rates.rate,
+                control_rate=rates.base_rate,
+                attributable_rate=rates.attributable,
+                power=rates.power,
+            )
+        )
+    return Sensitivity(
+        attacker=name,
+        asked=searched[0][1],
+        variations=found,
+        spread_by_blocking=spread(found, "blocking"),
+        spread_by_encoding=spread(found, "encoding and scaling"),
+    )
+
+
+def spread(varied: Sequence[Variation], choice: Choice) -> float | None:
+    """Largest minus smallest power over one kind of choice (linkage rate if power is unknown); None with one figure."""
+    values = [item.linkage_rate if item.power is None else item.power for item in varied if item.choice == choice]
+    return max(values) - min(values) if len(values) > 1 else None
 
 
 def variations(pair: Pair, attacker: Attacker) -> Iterator[tuple[Choice, str, Attacker]]:

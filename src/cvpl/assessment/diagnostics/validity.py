@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.diagnostics.self_linkage import SelfLinkage
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.operators.blocking import Key, scheme_codes
+from cvpl.result import SelfRate
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Table
 from cvpl.tables.keys.row_hash import Keys, hash_columns
@@ -74,7 +74,7 @@ class Validity:
 
 def validity(
     attack: Attack,
-    perturbed: SelfLinkage | None,
+    perturbed: SelfRate | None,
     rng: np.random.Generator,
     *,
     released: NDArray[np.bool_] | None = None,

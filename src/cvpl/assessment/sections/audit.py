@@ -24,7 +24,11 @@ from cvpl.assessment.verdict import best_candidate_section, bounded, risk_sectio
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.curve_points import curve_points
+from cvpl.evaluation.evidence import evidence_shares
+from cvpl.evaluation.growth import growth
 from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
@@ -63,7 +67,7 @@ def audit_result(
     ensemble, measured, found = judged.ensemble, judged.measured, judged.diagnosed
     done = measured.attack
     disclosure = judged.disclosure
-    warned = notices(measured, ensemble, inputs, judged.likeness, disclosure, found.varied, found.sensitivity)
+    warned = notices(measured, ensemble, inputs, judged.likeness, disclosure, found.sensitivity)
     warned += few_people(resolved, inputs)
     result = out.AuditResult(
         schema="cvpl/audit/2",
@@ -79,18 +83,18 @@ def audit_result(
         threshold=measured.threshold,
         calibration=measurements.calibration(measured),
         linkage_rate=measurements.rate(measured),
-        risk_curve=measurements.curve(measured),
+        risk_curve=curve_points(measured),
         worst_case_risk=measured.worst_case_risk,
         integrated_risk=measured.integrated_risk,
         blocks=measurements.blocks(measured, disclosure.k),
         projection=measurements.projection(measured),
-        truth=measurements.truth(measured, disclosure.k),
-        evidence=measurements.evidence(measured, disclosure.k),
-        growth=measurements.growth(measured, disclosure.k),
+        truth=truth_figures(measured, disclosure.k),
+        evidence=evidence_shares(measured, disclosure.k),
+        growth=growth(measured, disclosure.k),
         control=measurements.control(measured),
         attributable_rate=measurements.attributable(measured),
         power=measurements.power(measured, ensemble.reading.false_rate),
-        ladder=diagnostics.ladder(found.ladder),
+        ladder=found.ladder,
         attackers=attacker_rows(ensemble),
         picked=ensemble.picked,
         canaries=diagnostics.canaries(ensemble.chosen.canaries),
@@ -101,7 +105,7 @@ def audit_result(
         self_linkage=diagnostics.self_linkage(found, ensemble.chosen.copied),
         feature_contribution=diagnostics.contributions(found.contributions),
         control_likeness=diagnostics.likeness(judged.likeness),
-        sensitivity=diagnostics.sensitivity(found.varied, found.sensitivity),
+        sensitivity=found.sensitivity,
         at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
         singling_out=singling_out(found.singling_out, inputs),
         membership=membership(found.membership),

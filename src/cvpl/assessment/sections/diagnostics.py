@@ -11,9 +11,6 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
 from cvpl.assessment.diagnostics.canaries import Canaries, Canary
 from cvpl.assessment.diagnostics.contributions import ColumnContribution, ColumnContributions
-from cvpl.assessment.diagnostics.progressive import Progressive
-from cvpl.assessment.diagnostics.self_linkage import SelfLinkage
-from cvpl.assessment.diagnostics.sensitivity import Sensitivity
 from cvpl.assessment.diagnostics.validity import Validity
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control_likeness import ControlLikeness
@@ -27,11 +24,6 @@ def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
     return out.Validity(assessable=not reasons, **fields)
 
 
-def self_rate(found: SelfLinkage) -> out.SelfRate:
-    """One of the self-linkage diagnostics."""
-    return out.SelfRate(rate=found.rate, top1_hit_rate=found.top1_hit_rate, asked=found.asked, records=found.records)
-
-
 def canaries(found: Canaries | None) -> out.Canaries | None:
     """Both canaries of an attacker; null if they were not run."""
     if found is None:
@@ -43,19 +35,6 @@ def _canary(found: Canary) -> out.Canary:
     fields = asdict(found)
     del fields["fault"]
     return out.Canary(attainable_top1=fields.pop("attainable"), **fields)
-
-
-def sensitivity(name: str | None, found: Sensitivity | None) -> out.Sensitivity | None:
-    """The variations of attacker `name`, and their spread; null if they were not run."""
-    if name is None or found is None:
-        return None
-    return out.Sensitivity(
-        attacker=name,
-        asked=found.asked,
-        variations=[out.Variation(**asdict(variation)) for variation in found.variations],
-        spread_by_blocking=found.spread("blocking"),
-        spread_by_encoding=found.spread("encoding and scaling"),
-    )
 
 
 def likeness(found: ControlLikeness | None) -> out.ControlLikeness | None:
@@ -124,20 +103,13 @@ def _contribution(found: ColumnContribution) -> out.Contribution:
     )
 
 
-def self_linkage(found: Diagnostics, copied: SelfLinkage | None) -> out.SelfLinkage:
+def self_linkage(found: Diagnostics, copied: out.SelfRate | None) -> out.SelfLinkage:
     """The three self-linkage diagnostics; the perturbed one is null if it was not run."""
     return out.SelfLinkage(
-        original=self_rate(found.self_linkage["original"]),
-        protected=self_rate(found.self_linkage["protected"]),
-        perturbed=None if copied is None else self_rate(copied),
+        original=found.self_linkage["original"],
+        protected=found.self_linkage["protected"],
+        perturbed=copied,
     )
-
-
-def ladder(found: Progressive | None) -> out.Ladder | None:
-    """The rate along the ladder; null without one."""
-    if found is None:
-        return None
-    return out.Ladder(rungs=[out.RungRate(**vars(rung)) for rung in found.rungs], stopped_early=found.stopped_early)
 
 
 def warnings(found: Sequence[AuditWarning]) -> list[out.Warning_]:

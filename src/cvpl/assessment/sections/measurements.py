@@ -10,13 +10,8 @@ from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.evaluation.block_sizes import block_sizes
-from cvpl.evaluation.curve_points import curve_points
-from cvpl.evaluation.distributions import Distributions
-from cvpl.evaluation.evidence import evidence_shares
-from cvpl.evaluation.growth import growth as growth_at_threshold
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
-from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.threshold import Calibrate
 from cvpl.result.rounding import Grid
 
@@ -34,11 +29,6 @@ def search(attack: Attack) -> out.Search:
         pairs=attack.blocks.pairs,
         share_examined=attack.share_examined,
     )
-
-
-def curve(measured: Measurement) -> list[out.CurvePoint]:
-    """The risk curve over thresholds, or over false-positive rates for a score off the scale."""
-    return [out.CurvePoint(**vars(point)) for point in curve_points(measured)]
 
 
 def calibration(measured: Measurement) -> out.Calibration | None:
@@ -70,63 +60,6 @@ def projection(measured: Measurement) -> out.ProjectionSummary:
         components=representation.components(attack.original),
         explained_variance=None if fitted is None else fitted.explained_variance,
         features=representation.space.width,
-    )
-
-
-def truth(measured: Measurement, k: int) -> out.TruthFigures | None:
-    """Recalls, true and false links, hits; null if no match is known."""
-    found = truth_figures(measured, k)
-    if found is None:
-        return None
-    fields = vars(found) | {"similarities": _overlap(measured, found.similarities)}
-    top1 = measured.top1_interval
-    return out.TruthFigures(
-        **fields,
-        true_link_rate=found.matching_recall,
-        top1_low=None if top1 is None else top1.low,
-        top1_high=None if top1 is None else top1.high,
-    )
-
-
-def _overlap(measured: Measurement, found: Distributions | None) -> out.Overlap | None:
-    if found is None:
-        return None
-    return out.Overlap(
-        edges=found.edges.tolist(),
-        matches=found.matches.tolist(),
-        non_matches=found.non_matches.tolist(),
-        overlap=found.overlap,
-        separation=found.separation,
-        non_match_pairs=measured.pairs.total,
-        sampled=measured.pairs.sampled,
-    )
-
-
-def evidence(measured: Measurement, k: int) -> out.EvidenceShares | None:
-    """The shares of originals and controls by their evidence; null if no record has a candidate."""
-    found = evidence_shares(measured, k)
-    if found is None:
-        return None
-    shares = found.shares
-    return out.EvidenceShares(
-        edges=shares.edges.tolist(),
-        originals=shares.shares[0].tolist(),
-        controls=shares.shares[1].tolist() if found.with_control else None,
-        originals_without=shares.without[0],
-        controls_without=shares.without[1] if found.with_control else None,
-        read_at=found.read_at,
-    )
-
-
-def growth(measured: Measurement, k: int) -> out.Growth | None:
-    """The growth law at the threshold."""
-    found = growth_at_threshold(measured, k)
-    if found is None:
-        return None
-    return out.Growth(
-        pair_probability=found.pair_probability,
-        overall=out.GrowthPoint(**asdict(found.overall)),
-        by_candidates=[out.GrowthPoint(**asdict(group)) for group in found.by_candidates],
     )
 
 

@@ -16,6 +16,7 @@ from cvpl.assessment.provenance import described
 from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.verdict import risk_at
 from cvpl.assessment.warnings import notices
+from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
 from cvpl.evaluation.risk import risk_by_control, risk_by_matches
@@ -141,7 +142,7 @@ def _rate(cell: out.SurfaceCell) -> float | None:
 def _cells(read: AttackReading) -> list[out.SurfaceCell]:
     measured, figure = read.measured, _figure(read.measured)
     cells = []
-    for exact in measurements.curve(measured):
+    for exact in curve_points(measured):
         point = read.disclosure.published(exact)
         at = measured if exact.threshold is None else measured.read_at(exact.threshold)
         contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.within is False
