@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 import cvpl
 from cvpl.assessment import combined
 from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
-from cvpl.assessment.diagnostics.canaries import Canaries, Canary, CanaryScores
+from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryScores
 from cvpl.attack.prepared_attack import _known_people
 from cvpl.config import query_limits
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
@@ -18,6 +18,7 @@ from cvpl.evaluation.control import power_at
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.reports.page import report_page
+from cvpl.result import Canaries, Canary
 
 SIZE = 450
 NUMBERS = ("a", "b", "c")
@@ -264,15 +265,25 @@ def test_candidates_on_the_identity_canary_are_those_of_the_member_that_gives_th
         scores = rng.normal(size=40), rng.normal(size=len(controls))
         spread = Uncertainty(*(Sample(side) for side in scores), "control")
         seen = CanaryScores(people, controls, *scores, spread)
-        figures = Canary(40, 0.5, 0.05, 0.4, None, None, 0.5, top1_hit_rate=top1, attainable=top1)
-        return Canaries(figures, figures, (seen, seen))
+        figures = Canary(
+            asked=40,
+            linkage_rate=0.5,
+            control_rate=0.05,
+            attributable_rate=0.4,
+            low=None,
+            high=None,
+            power=0.5,
+            top1_hit_rate=top1,
+            attainable_top1=top1,
+        )
+        return CanaryOutcome(Canaries(identity=figures, independent=figures), None, (seen, seen))
 
     half = np.arange(0, 60, 2)
     members = {"half": member(0.7, half), "all": member(0.8, np.arange(60)), "other": member(0.9, half)}
     found = [combined._canaries(members, name, seed=1) for name in members]
-    assert [item.identity.top1_hit_rate for item in found] == [0.7, 0.8, 0.9]
-    assert [item.identity.attainable for item in found] == [0.7, 0.8, 0.9]
-    assert found[0].independent == found[1].independent
+    assert [item.figures.identity.top1_hit_rate for item in found] == [0.7, 0.8, 0.9]
+    assert [item.figures.identity.attainable_top1 for item in found] == [0.7, 0.8, 0.9]
+    assert found[0].figures.independent == found[1].figures.independent
 
 
 @pytest.mark.parametrize("kind", ["labels", "texts"])

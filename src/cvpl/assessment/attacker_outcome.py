@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cvpl.assessment.diagnostics.canaries import Canaries
+from cvpl.assessment.diagnostics.canaries import CanaryOutcome
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE
 from cvpl.assessment.diagnostics.validity import Validity
 from cvpl.evaluation.measurement import Measurement
@@ -26,7 +26,7 @@ class AttackerOutcome:
     measured: Measurement
     copied: SelfRate | None
     valid: Validity
-    canaries: Canaries | None
+    canaries: CanaryOutcome | None
 
     @property
     def fully_checked(self) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.assessment.attacker_outcome import AttackerOutcome
-from cvpl.assessment.diagnostics.canaries import Canaries, CanaryScores, joined_canaries
+from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryScores, joined_canaries
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.combined_attack import CombinedAttack
@@ -138,7 +138,7 @@ def _joined(
     return cross_fitted(originals, controls, folds)
 
 
-def _canaries(members: Mapping[str, Canaries | None], first: str, seed: int) -> Canaries | None:
+def _canaries(members: Mapping[str, CanaryOutcome | None], first: str, seed: int) -> CanaryOutcome | None:
     """The same combination on both canaries; None if a member has none, or they asked different people.
 
     The candidates on the identity canary are those of the member `first`, as on the release.
@@ -179,6 +179,6 @@ def _units(asked: CanaryScores) -> tuple[Ints, Ints] | None:
     return mine.unit, base.unit
 
 
-def _canary_scores(found: Canaries, number: int) -> CanaryScores:
+def _canary_scores(found: CanaryOutcome, number: int) -> CanaryScores:
     assert found.scores is not None  # noqa: S101 - checked by the caller
     return found.scores[number]

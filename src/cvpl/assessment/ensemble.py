@@ -18,7 +18,7 @@ from cvpl import result as out
 from cvpl.assessment.attacker_outcome import AttackerOutcome, compared
 from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.combined import COMBINED, combine
-from cvpl.assessment.diagnostics.canaries import Canaries, CanaryReleases
+from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, perturbed
 from cvpl.assessment.diagnostics.validity import Validity, validity
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, labelled
@@ -230,7 +230,7 @@ def run_attackers(
         seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
         planted = CanaryReleases(inputs.pair, seed, resolved.budget, groups)
     # Canaries need nothing but an attacker and its threshold, so they are audited beside the attacks.
-    audited: dict[str, Callable[[], Canaries]] = {}
+    audited: dict[str, Callable[[], CanaryOutcome]] = {}
     with BackgroundWorker(resolved.budget.workers) as background:
         for number, (name, attacker) in enumerate(running.items(), start=1):
             label = labelled(name, running)

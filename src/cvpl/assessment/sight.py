@@ -308,7 +308,7 @@ def _originals(ensemble: EnsembleOutcome, original: Table) -> list[out.Finding]:
     Without canaries, whether their rows are different from each other.
     """
     known = [outcome.canaries for outcome in ensemble.qualified.values() if outcome.canaries is not None]
-    power = [one.identity.power for one in known if one.identity.power is not None]
+    power = [one.figures.identity.power for one in known if one.figures.identity.power is not None]
     apart = attributable_rate(max(power), FALSE_RATE) if power else _told_apart(original, _names(original))
     if (apart or 0.0) >= WELL_ABOVE_CHANCE:
         return []

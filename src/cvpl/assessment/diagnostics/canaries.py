@@ -34,6 +34,7 @@ from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.operators.threshold import DEFAULT
 from cvpl.randomness import stream
+from cvpl.result import Canaries, Canary
 from cvpl.search.best import TIE
 from cvpl.search.blocks import together
 from cvpl.search.budget import Budget
@@ -60,26 +61,6 @@ NOTHING = 0.02
 CONFIDENCE = 0.999
 
 
-@dataclass(frozen=True)
-class Canary:
-    """One canary's figures: the attacker's rates on that release, computed as on the actual release.
-
-    `top1_hit_rate` and `attainable` belong to the identity canary; `low` and `high` are the ends of the attributable
-    rate's 99.9% interval. `fault` says why the canary disqualifies the attacker, None if it does not.
-    """
-
-    asked: int
-    linkage_rate: float | None
-    control_rate: float | None
-    attributable_rate: float | None
-    low: float | None
-    high: float | None
-    power: float | None
-    top1_hit_rate: float | None = None
-    attainable: float | None = None
-    fault: str | None = None
-
-
 @dataclass(frozen=True, eq=False)
 class CanaryScores:
     """The evidence of one attacker on a canary: of the originals `people` and of the rows `control_rows`."""
@@ -92,17 +73,25 @@ class CanaryScores:
 
 
 @dataclass(frozen=True)
-class Canaries:
-    """Both canaries of one attacker; `scores` is its evidence on each, None without a control."""
+class CanaryOutcome:
+    """Both canaries of one attacker, and why it is disqualified, if it is.
 
-    identity: Canary
-    independent: Canary
+    `scores` is its evidence on each, None without a control.
+    """
+
+    figures: Canaries
+    identity_fault: str | None
     scores: tuple[CanaryScores, CanaryScores] | None = field(default=None, repr=False, compare=False)
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why the attacker is disqualified, if it is."""
-        return tuple(canary.fault for canary in (self.identity, self.independent) if canary.fault is not None)
+        """The faults. The independent canary fails if the interval of its attributable rate is too far from 0."""
+        found = () if self.identity_fault is None else (self.identity_fault,)
+        low, high = self.figures.independent.low, self.figures.independent.high
+        if low is None or high is None or (low <= NOTHING and high >= -NOTHING):
+            return found
+        fault = "in a release of independent columns, which contains nobody, it reads an attributable rate other than 0"
+        return (*found, fault)
 
 
 class CanaryReleases:
@@ -134,7 +123,7 @@ class CanaryReleases:
         drawn = independent_columns(self._original, self._control, self._released, rng)
         return Pair(self._original, drawn, self._control), self._groups
 
-    def audited_by(self, attacker: Attacker, threshold: float | None, later: Iterable[Attacker] = ()) -> Canaries:
+    def audited_by(self, attacker: Attacker, threshold: float | None, later: Iterable[Attacker] = ()) -> CanaryOutcome:
         """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
 
         `threshold` is None off the scale, and if a calibrated one was not attainable; then the default one is used.
@@ -158,7 +147,9 @@ class CanaryReleases:
         )
         scores = _scores(own, planted[0][1]), _scores(nobody, planted[1][1])
         kept = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
-        found = Canaries(_identity(own, scores[0], read_at), _independent(nobody, scores[1], read_at), kept)
+        identity, fault = _identity(own, scores[0], read_at)
+        figures = Canaries(identity=identity, independent=_read(nobody, scores[1], read_at))
+        found = CanaryOutcome(figures, fault, kept)
         keys = [WorkKeys.of(_without_errors(item), ASKED) for item in later]
         for shared in self._shared:
             shared.keep_for(keys)
@@ -179,8 +170,8 @@ def independent_columns(original: Table, control: Table | None, rows: int, rng: 
     return Table("protected", rows, original.specs, columns)
 
 
-def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
-    """Check that people are found in their own table."""
+def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> tuple[Canary, str | None]:
+    """Check that people are found in their own table; return the fault, if there is one."""
     asked = np.arange(done.original.rows)
     own = done.scorer.pairs(asked, done.people)
     in_block = together(done.partitions, asked, done.people)
@@ -196,20 +187,7 @@ def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> Ca
     if judged and top1 < attainable - (SHORTFALL_OF_RANKS * attainable if ranks else SHORTFALL):
         fault = "it finds fewer people in the originals themselves than can be distinguished"
     found = _read(done, scores, threshold)
-    return replace(found, top1_hit_rate=top1, attainable=attainable, fault=fault)
-
-
-def _independent(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
-    """Check that nobody is found in a release that contains nobody."""
-    return _judged(_read(done, scores, threshold))
-
-
-def _judged(canary: Canary) -> Canary:
-    """The independent canary with its fault, if the interval of its attributable rate is too far from 0."""
-    if canary.low is None or canary.high is None or (canary.low <= NOTHING and canary.high >= -NOTHING):
-        return canary
-    fault = "in a release of independent columns, which contains nobody, it reads an attributable rate other than 0"
-    return replace(canary, fault=fault)
+    return found.model_copy(update={"top1_hit_rate": top1, "attainable_top1": attainable}), fault
 
 
 def _scores(done: Attack, groups: Mapping[str, Ints] | None) -> CanaryScores | None:
@@ -249,10 +227,12 @@ def _canary(asked: int, rates: AttackRates, ends: Interval | None) -> Canary:
         low=None if ends is None else ends.low,
         high=None if ends is None else ends.high,
         power=rates.power,
+        top1_hit_rate=None,
+        attainable_top1=None,
     )
 
 
-def joined_canaries(found: Canaries, joined: Sequence[tuple[CanaryScores, Floats, Floats]]) -> Canaries:
+def joined_canaries(found: CanaryOutcome, joined: Sequence[tuple[CanaryScores, Floats, Floats]]) -> CanaryOutcome:
     """The canaries of a combination: the joined evidence on both, and the candidates of the member `found` belongs to.
 
     `joined` has for each canary the scores of one member, whose people they are, and the joined scores of originals and
@@ -270,9 +250,10 @@ def joined_canaries(found: Canaries, joined: Sequence[tuple[CanaryScores, Floats
         )
         rates = attack_rates(originals, controls, None, on_scale=False)
         read.append(_canary(len(originals), rates, _ends(spread, None)))
-    own = found.identity
-    identity = replace(read[0], top1_hit_rate=own.top1_hit_rate, attainable=own.attainable, fault=own.fault)
-    return Canaries(identity, _judged(read[1]))
+    own = found.figures.identity
+    candidates = {"top1_hit_rate": own.top1_hit_rate, "attainable_top1": own.attainable_top1}
+    figures = Canaries(identity=read[0].model_copy(update=candidates), independent=read[1])
+    return CanaryOutcome(figures, found.identity_fault)
 
 
 def _alone(done: Attack) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.sections import diagnostics, measurements
+from cvpl.assessment.sections import measurements
 from cvpl.assessment.verdict import risk_section
 
 
@@ -15,7 +15,7 @@ def attacker_rows(ensemble: EnsembleOutcome) -> list[out.AttackerRow]:
             name,
             outcome.measured,
             outcome.faults,
-            diagnostics.canaries(outcome.canaries),
+            None if outcome.canaries is None else outcome.canaries.figures,
             risk_section(ensemble.risk_of(name), ensemble),
         )
         for name, outcome in ensemble.outcomes.items()

@@ -97,7 +97,7 @@ def audit_result(
         ladder=found.ladder,
         attackers=attacker_rows(ensemble),
         picked=ensemble.picked,
-        canaries=diagnostics.canaries(ensemble.chosen.canaries),
+        canaries=None if ensemble.chosen.canaries is None else ensemble.chosen.canaries.figures,
         alignment=measurements.alignment(measured, disclosure.grid("protected")),
         policy=judged.policies[0] if judged.policies else None,
         policies=judged.policies,

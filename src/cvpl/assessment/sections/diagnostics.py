@@ -9,7 +9,6 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
-from cvpl.assessment.diagnostics.canaries import Canaries, Canary
 from cvpl.assessment.diagnostics.contributions import ColumnContribution, ColumnContributions
 from cvpl.assessment.diagnostics.validity import Validity
 from cvpl.evaluation.contradictions import AuditWarning
@@ -22,19 +21,6 @@ def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
     shift = valid.shift if valid.shift is not None and np.isfinite(valid.shift) else None
     fields = {**vars(valid), "reasons": list(reasons), "shift": shift}
     return out.Validity(assessable=not reasons, **fields)
-
-
-def canaries(found: Canaries | None) -> out.Canaries | None:
-    """Both canaries of an attacker; null if they were not run."""
-    if found is None:
-        return None
-    return out.Canaries(identity=_canary(found.identity), independent=_canary(found.independent))
-
-
-def _canary(found: Canary) -> out.Canary:
-    fields = asdict(found)
-    del fields["fault"]
-    return out.Canary(attainable_top1=fields.pop("attainable"), **fields)
 
 
 def likeness(found: ControlLikeness | None) -> out.ControlLikeness | None:

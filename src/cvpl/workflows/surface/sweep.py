@@ -8,7 +8,7 @@ from typing import Literal
 
 from cvpl import result as out
 from cvpl.assessment.attacker_outcome import AttackerOutcome
-from cvpl.assessment.diagnostics.canaries import Canaries
+from cvpl.assessment.diagnostics.canaries import CanaryOutcome
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attackers
@@ -61,7 +61,7 @@ class SweepAttacker:
     attacker: Attacker
     among: int
     confidence: float
-    canaries: Canaries | None
+    canaries: CanaryOutcome | None
     reading: Reading
 
 
@@ -219,7 +219,7 @@ class Sweep:
                 "asked_for": self._asked_for,
                 "attacker_settings": by.attacker.model_dump(mode="json"),
                 "picked": out.Picked(among=by.among, confidence=by.confidence) if by.among > 1 else None,
-                "canaries": Disclosure(self._k).published_or_none(diagnostics.canaries(by.canaries)),
+                "canaries": Disclosure(self._k).published_or_none(None if by.canaries is None else by.canaries.figures),
                 "axis": "threshold" if by.attacker.on_scale else "false_rate",
                 "settings": rows,
                 "failed": self.failed,
