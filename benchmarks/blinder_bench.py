@@ -231,6 +231,7 @@ def worth(cells: list[tuple[Cell, Line]]) -> None:
 KINDS = (
     ("ranks", "ranks_reference", "ranks_fellegi_sunter"),
     ("differences",),
+    ("ratios",),
     ("between",),
     ("words",),
     ("single_values",),
