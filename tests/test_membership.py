@@ -145,17 +145,17 @@ def _ensemble(screened=(), **outcomes):
 def test_each_rate_has_its_own_best_attacker_and_its_interval_is_corrected_for_the_choice():
     a, b = _outcome({0.01: 0.3, 0.05: 0.4, 0.10: 0.5}), _outcome({0.01: 0.1, 0.05: 0.6, 0.10: 0.5})
     found = membership(_ensemble(a=a, b=b, screened=("c",)))
-    assert {rate: best.attacker for rate, best in found.rates.items()} == {0.01: "a", 0.05: "b", 0.10: "b"}
-    assert found.rates[0.01].confidence == pytest.approx(1 - 0.05 / 3)
-    assert found.rates[0.01].interval.high == pytest.approx(1 - 0.05 / 3)
-    assert found.area.among == 3
+    assert {rate.false_rate: rate.attacker for rate in found.rates} == {0.01: "a", 0.05: "b", 0.10: "b"}
+    assert found.rates[0].confidence == pytest.approx(1 - 0.05 / 3)
+    assert found.rates[0].high == pytest.approx(1 - 0.05 / 3)
+    assert found.auc.among == 3
 
 
 def test_an_attacker_with_an_interval_goes_before_one_without():
     a, b = _outcome({0.01: 0.9, 0.05: 0.4, 0.10: 0.5}, refused=(0.01,)), _outcome({0.01: 0.1, 0.05: 0.6, 0.10: 0.5})
-    assert membership(_ensemble(a=a, b=b)).rates[0.01].attacker == "b"
-    alone = membership(_ensemble(a=a)).rates[0.01]
-    assert (alone.attacker, alone.interval.refused) == ("a", "few")
+    assert membership(_ensemble(a=a, b=b)).rates[0].attacker == "b"
+    alone = membership(_ensemble(a=a)).rates[0]
+    assert (alone.attacker, alone.refused) == ("a", "few")
 
 
 def test_attackers_with_a_fault_or_without_a_control_do_not_count():
@@ -164,9 +164,9 @@ def test_attackers_with_a_fault_or_without_a_control_do_not_count():
     strong = _outcome(powers, faults=("broken",), controls=20_000)
     able = _outcome(weak, controls=20_000)
     found = membership(_ensemble(a=strong, b=able, c=_outcome(powers, has_control=False)))
-    assert {best.attacker for best in found.rates.values()} == {"b"}
-    assert list(found.rates) == [0.001, 0.01, 0.05, 0.10]
-    assert found.area.among == 1
+    assert {rate.attacker for rate in found.rates} == {"b"}
+    assert [rate.false_rate for rate in found.rates] == [0.001, 0.01, 0.05, 0.10]
+    assert found.auc.among == 1
     assert membership(_ensemble(c=_outcome(powers, has_control=False))) is None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.evaluation.intervals.intervals import interval_fields
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
 from cvpl.result.published import Disclosure

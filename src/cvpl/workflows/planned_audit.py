@@ -88,7 +88,7 @@ class PlannedAudit:
                 diagnosed.subgroups,
                 findings,
                 disclosure,
-                table_figures(diagnosed, inputs, disclosure),
+                table_figures(diagnosed, disclosure),
             )
             assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies, disclosure)
             seed = self.draw_seed

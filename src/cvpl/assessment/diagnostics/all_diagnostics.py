@@ -10,13 +10,13 @@ from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference
-from cvpl.assessment.diagnostics.membership import MembershipFigures, membership
+from cvpl.assessment.diagnostics.membership import membership
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.assessment.diagnostics.recipients import RecipientRisk, recipient_risks
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, leave_one_out
 from cvpl.assessment.diagnostics.sensitivity import sensitivity
-from cvpl.assessment.diagnostics.singling_out import SinglingOut, singling_out
+from cvpl.assessment.diagnostics.singling_out import singling_out
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.diagnostics.tail import tail
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -29,7 +29,7 @@ from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.tail import TailRow
 from cvpl.evaluation.techniques import ColumnTechniques, column_techniques
 from cvpl.randomness import stream
-from cvpl.result import Ladder, SelfRate, Sensitivity
+from cvpl.result import Ladder, Membership, SelfRate, Sensitivity, SinglingOut
 from cvpl.tables.pair import Inputs
 
 TABLES = ("original", "protected")
@@ -51,7 +51,7 @@ class Diagnostics:
     sensitivity: Sensitivity | None
     singling_out: SinglingOut | None = None
     criteria: ReleaseCriteria | None = None
-    membership: MembershipFigures | None = None
+    membership: Membership | None = None
     inference: Inference | None = None
     techniques: Sequence[ColumnTechniques] | None = None
     tail: Sequence[TailRow] = ()

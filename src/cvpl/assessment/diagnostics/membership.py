@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.evaluation.intervals.intervals import Interval, refused_interval
+from cvpl.evaluation.intervals.intervals import interval_fields, refused_interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.membership import MEMBERSHIP_RATES, area_interval, area_under_curve, read_at
+from cvpl.result import Membership, MembershipArea, MembershipRate
 
 
-@dataclass(frozen=True)
-class BestAttacker:
-    """The largest value of a figure over `among` attackers, whose it is, and its interval, corrected for the pick."""
-
-    attacker: str
-    estimate: float
-    interval: Interval
-    among: int
-    confidence: float
-
-
-@dataclass(frozen=True)
-class MembershipFigures:
-    """The best true-positive rate at each false-positive rate, and the best area under the curve.
-
-    `controls` is the largest number of controls that an attacker was compared with.
-    """
-
-    rates: Mapping[float, BestAttacker]
-    area: BestAttacker
-    controls: int
-
-
-def membership(ensemble: EnsembleOutcome) -> MembershipFigures | None:
-    """The figures over the attackers that count; None if none of them was compared with a control.
+def membership(ensemble: EnsembleOutcome) -> Membership | None:
+    """How well it can be told who is in the release; None if no attacker that counts was compared with a control.
 
     At each rate the strongest attacker is taken, and its interval has the confidence 1 - 0.05 / K over K attackers.
     """
@@ -45,11 +22,11 @@ def membership(ensemble: EnsembleOutcome) -> MembershipFigures | None:
     if not able:
         return None
     screened = len(ensemble.screened)
-    rates = {}
+    rates = []
     for rate in MEMBERSHIP_RATES:
         read = {name: measured for name, measured in able.items() if read_at(rate, measured.controls)}
         if read:
-            rates[rate] = _best_rate(read, rate, len(read) + screened, ensemble.headline)
+            rates.append(_best_rate(read, rate, len(read) + screened, ensemble.headline))
     areas = {
         name: area_under_curve(measured.attack.scores, measured.base_scores)
         for name, measured in able.items()
@@ -63,11 +40,20 @@ def membership(ensemble: EnsembleOutcome) -> MembershipFigures | None:
     interval = refused_interval("there is no control")
     if base is not None:
         interval = area_interval(chosen.spread.originals, base, confidence)
-    area = BestAttacker(name, areas[name], interval, among, confidence)
-    return MembershipFigures(rates, area, max(measured.controls for measured in able.values()))
+    area = MembershipArea(
+        estimate=areas[name],
+        low=interval.low,
+        high=interval.high,
+        attacker=name,
+        among=among,
+        confidence=confidence,
+        method=interval.method,
+        refused=interval.refused,
+    )
+    return Membership(controls=max(measured.controls for measured in able.values()), rates=rates, auc=area)
 
 
-def _best_rate(able: Mapping[str, Measurement], rate: float, among: int, headline: str) -> BestAttacker:
+def _best_rate(able: Mapping[str, Measurement], rate: float, among: int, headline: str) -> MembershipRate:
     """The strongest attacker at a rate: of those with an interval, or of all if none has one. Ties go to `headline`."""
     confidence = _confidence(among)
     powers = {name: measured.power_at(rate) for name, measured in able.items()}
@@ -75,7 +61,14 @@ def _best_rate(able: Mapping[str, Measurement], rate: float, among: int, headlin
     refused = None
     for name in ordered:
         interval = able[name].power_interval(rate, confidence)
-        found = BestAttacker(name, powers[name], interval, among, confidence)
+        found = MembershipRate(
+            false_rate=rate,
+            power=powers[name],
+            attacker=name,
+            among=among,
+            confidence=confidence,
+            **interval_fields(interval),
+        )
         if interval.refused is None:
             return found
         refused = refused or found

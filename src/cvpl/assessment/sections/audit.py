@@ -15,11 +15,9 @@ from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.sections.compliance import compliance
 from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.inference import inference
-from cvpl.assessment.sections.membership import membership, with_precision
-from cvpl.assessment.sections.population import population
+from cvpl.assessment.sections.population import population, with_precision
 from cvpl.assessment.sections.release_report import recipients, tail, techniques
 from cvpl.assessment.sections.scenario import attacker_scenario
-from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.verdict import best_candidate_section, bounded, risk_section, verdict
 from cvpl.assessment.warnings import notices
 from cvpl.config.resolved import ResolvedConfig
@@ -46,9 +44,9 @@ class Assessment:
     disclosure: Disclosure
 
 
-def table_figures(found: Diagnostics, inputs: Inputs, disclosure: Disclosure) -> TableFigures:
+def table_figures(found: Diagnostics, disclosure: Disclosure) -> TableFigures:
     """The figures of a gate that belong to the release, as they are published."""
-    singled = disclosure.published_or_none(singling_out(found.singling_out, inputs))
+    singled = disclosure.published_or_none(found.singling_out)
     return TableFigures(
         k=None if found.criteria is None else found.criteria.classes.k,
         singled_out=None if singled is None else singled.rate,
@@ -107,8 +105,8 @@ def audit_result(
         control_likeness=diagnostics.likeness(judged.likeness),
         sensitivity=found.sensitivity,
         at_risk=diagnostics.at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
-        singling_out=singling_out(found.singling_out, inputs),
-        membership=membership(found.membership),
+        singling_out=found.singling_out,
+        membership=found.membership,
         criteria=criteria(found.criteria),
         inference=inference(found.inference),
         techniques=techniques(found.techniques, resolved),

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from cvpl import result as out
-from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.evaluation.block_sizes import block_sizes
+from cvpl.evaluation.intervals.intervals import interval_fields
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.operators.threshold import Calibrate

@@ -37,3 +37,20 @@ def precision_of(power: out.Power, people: int, size: int, k: int) -> out.Precis
 
 def _at(power: float, false_rate: float, people: int, size: int) -> float | None:
     return precision_at_prior(min(1.0, max(0.0, power)), false_rate, people, size)
+
+
+def with_precision(
+    found: out.Membership | None, population: out.Population | None, k: int = 1
+) -> out.Membership | None:
+    """The published section with the precision at the population's prior, from its published rates."""
+    if found is None or population is None:
+        return found
+    rates = []
+    for rate in found.rates:
+        told = precision_of(rate, population.people, population.size, k)
+        rates.append(
+            rate.model_copy(
+                update={"precision": told.precision, "precision_low": told.low, "precision_high": told.high}
+            )
+        )
+    return found.model_copy(update={"rates": rates, "prior": population.share})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,3 +141,28 @@ def _offered(
         return Interval(*found, originals.kind, decided.coverage)
 
     return given
+
+
+class IntervalFields(TypedDict):
+    """The fields of a figure that tell of its interval."""
+
+    low: float | None
+    high: float | None
+    method: str
+    refused: str | None
+    coverage: float | None
+    coverage_at_999: float | None
+
+
+def interval_fields(interval: Interval | None) -> IntervalFields:
+    """The fields for an interval; None where the figure itself is not known, and nothing was refused."""
+    given = interval or Interval(None, None, NO_METHOD)
+    measured = given.coverage
+    return {
+        "low": given.low,
+        "high": given.high,
+        "method": given.method,
+        "refused": given.refused,
+        "coverage": None if measured is None else measured.at_95,
+        "coverage_at_999": None if measured is None else measured.at_999,
+    }

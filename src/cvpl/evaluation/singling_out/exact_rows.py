@@ -10,7 +10,7 @@ from cvpl.tables.keys.row_hash import Keys
 
 
 @dataclass(frozen=True)
-class ExactRows:
+class ExactRowCounts:
     """How many originals there are, how many are unique, and how many of these have their exact row in the release."""
 
     originals: int
@@ -23,11 +23,11 @@ class ExactRows:
         return self.released / self.unique if self.unique else None
 
 
-def exact_rows(original: Keys, released: Keys) -> ExactRows:
+def exact_rows(original: Keys, released: Keys) -> ExactRowCounts:
     """Count unique originals and those among them whose row is in the release, once or more often.
 
     The keys are equal for equal rows, over all columns that the two tables share.
     """
     found, counts = np.unique(original, return_counts=True)
     unique = found[counts == 1]
-    return ExactRows(len(original), len(unique), int(np.isin(unique, released).sum()))
+    return ExactRowCounts(len(original), len(unique), int(np.isin(unique, released).sum()))

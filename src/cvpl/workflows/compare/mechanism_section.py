@@ -10,7 +10,6 @@ import numpy as np
 from cvpl import result as out
 from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
-from cvpl.assessment.sections.intervals import interval_fields
 from cvpl.assessment.verdict import (
     bounded,
     control_fault,
@@ -21,7 +20,7 @@ from cvpl.assessment.verdict import (
 )
 from cvpl.config.written import PolicyConfig
 from cvpl.estimates import FALSE_RATE, beyond_chance
-from cvpl.evaluation.intervals.intervals import attributable_from_power
+from cvpl.evaluation.intervals.intervals import attributable_from_power, interval_fields
 from cvpl.evaluation.intervals.paired import attributable_by_power
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk

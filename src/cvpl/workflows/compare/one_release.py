@@ -12,8 +12,7 @@ from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference as infer
 from cvpl.assessment.diagnostics.release_utility import release_utility
-from cvpl.assessment.diagnostics.singling_out import SinglingOut
-from cvpl.assessment.diagnostics.singling_out import singling_out as find_singled_out
+from cvpl.assessment.diagnostics.singling_out import singling_out
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.gate import TableFigures, gate
@@ -25,7 +24,6 @@ from cvpl.assessment.sections.attackers import attacker_rows
 from cvpl.assessment.sections.compliance import have_one_match, promise_status
 from cvpl.assessment.sections.formal_criteria import criteria
 from cvpl.assessment.sections.inference import inference, release_inference
-from cvpl.assessment.sections.singling_out import singling_out
 from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import best_candidate_section, bounded, risk_section, verdict
 from cvpl.assessment.warnings import notices
@@ -89,9 +87,9 @@ class AttackedRelease:
         return formal_criteria(self.resolved, self.inputs)
 
     @cached_property
-    def singled_out(self) -> SinglingOut | None:
+    def singled_out(self) -> out.SinglingOut | None:
         """Who is singled out; None if the configuration leaves it out."""
-        return find_singled_out(self.resolved, self.inputs) if self.resolved.runs_singling_out else None
+        return singling_out(self.resolved, self.inputs) if self.resolved.runs_singling_out else None
 
     @property
     def infers(self) -> bool:
@@ -107,7 +105,7 @@ class AttackedRelease:
         """The figures of a gate that belong to the release, as they are published."""
         progress(Phase.CRITERIA, None)
         k = None if self.criteria is None else self.criteria.classes.k
-        rate = self.disclosure.published_or_none(singling_out(self.singled_out, self.inputs))
+        rate = self.disclosure.published_or_none(self.singled_out)
         if self.infers:
             progress(Phase.INFERENCE, None)
         return TableFigures(
@@ -178,7 +176,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
 
 def _questions(attacked: AttackedRelease, findings: Sequence[out.Finding], *, assessable: bool) -> dict[str, object]:
     """The formal criteria of a release, who is singled out in it, and what is inferred."""
-    singled = singling_out(attacked.singled_out, attacked.inputs)
+    singled = attacked.singled_out
     return {
         "criteria": criteria(attacked.criteria),
         "singled_out": None if singled is None else singled.rate,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.assessment.sections.intervals import interval_fields
+from cvpl.evaluation.intervals.intervals import interval_fields
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
 from cvpl.result.published import Disclosure
