@@ -19,11 +19,10 @@ from cvpl.config.loading import load
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
-from cvpl.operators.alignment.cells import Cells, _distinct
+from cvpl.operators.alignment.cells import DistinctRanges, _distinct
 from cvpl.operators.alignment.fitting import Histogram, _grids, _overlap, fit_numbers, fit_times
 from cvpl.operators.alignment.numbers import NumberGranularity
-from cvpl.operators.alignment.rounding import Calendar, Digits, NumberGrid, TimeGrid, natural_grids
-from cvpl.operators.alignment.rounding import Rounding as GridRounding
+from cvpl.operators.alignment.rounding import Calendar, Digits, GridRounding, NumberGrid, TimeGrid, natural_grids
 from cvpl.operators.alignment.shifts import with_shifts
 from cvpl.operators.alignment.times import DayAndMonthExchanged, TimeGranularity
 from cvpl.operators.blocking import Blocking, Key
@@ -384,7 +383,7 @@ def test_the_sweep_equals_looking_at_every_range(data, whole):
     kind = np.int64 if whole else np.float64
     low, high = (np.array(item, dtype=kind) for item in zip(*released, strict=True))
     values = np.arange(-1, 20, dtype=kind)
-    cells, _ = Cells.of(low, high)
+    cells, _ = DistinctRanges.of(low, high)
     for value, found in zip(values.tolist(), cells.find(values).tolist(), strict=True):
         around = [item for item in set(released) if item[0] < item[1] and item[0] <= value <= item[1]]
         best = min(around, key=lambda item: (-released.count(item), item[1] - item[0], item[0]), default=None)
@@ -528,7 +527,7 @@ def test_times_in_released_spans_do_not_count_for_the_rounding_of_the_others():
 
 def test_a_span_of_the_attacker_becomes_the_released_span_unless_it_is_wider():
     day = 86_400_000_000
-    cells, _ = Cells.of(np.array([30 * day, 30 * day]), np.array([31 * day - 1, 31 * day - 1]))
+    cells, _ = DistinctRanges.of(np.array([30 * day, 30 * day]), np.array([31 * day - 1, 31 * day - 1]))
     first, last = (np.rint(np.array(ends) * day).astype(np.int64) for ends in ([29.6, 30.2, 40], [31.2, 30.4, 41]))
     found = TimeGranularity(cells, None).apply(Times(*(ends.astype("datetime64[us]") for ends in (first, last))))
     assert found.first.astype(np.int64).tolist() == [first[0], 30 * day, 40 * day]
@@ -538,7 +537,7 @@ def test_a_span_of_the_attacker_becomes_the_released_span_unless_it_is_wider():
 
 def test_a_missing_time_stays_missing_when_the_others_are_rounded():
     times = np.array(["2024-05-17T13:45", "NaT"], dtype="datetime64[us]")
-    cells, _ = Cells.of(np.zeros(2, dtype=np.int64), np.full(2, 86_400_000_000 - 1))
+    cells, _ = DistinctRanges.of(np.zeros(2, dtype=np.int64), np.full(2, 86_400_000_000 - 1))
     for spans in (None, cells):
         found = TimeGranularity(spans, TimeGrid(3_600_000_000, 0, GridRounding("down"))).apply(Times(times, times))
         assert np.isnat(found.first).tolist() == np.isnat(found.last).tolist() == [False, True]

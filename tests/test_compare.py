@@ -39,7 +39,7 @@ from cvpl.evaluation.intervals.paired import (
     power_estimate,
 )
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
-from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
+from cvpl.evaluation.ordering import RankRange, beaten_by, places, places_by_value
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
@@ -75,11 +75,11 @@ def test_places_by_hand(above, expected):
     found = np.zeros((3, 3), dtype=bool)
     for pair in above:
         found[pair] = True
-    assert places(found) == [Place(*item) for item in expected]
+    assert places(found) == [RankRange(*item) for item in expected]
 
 
 def test_equal_values_share_their_places():
-    assert places_by_value([0.5, 0.9, 0.5, 0.1]) == [Place(2, 3), Place(1, 1), Place(2, 3), Place(4, 4)]
+    assert places_by_value([0.5, 0.9, 0.5, 0.1]) == [RankRange(2, 3), RankRange(1, 1), RankRange(2, 3), RankRange(4, 4)]
 
 
 @pytest.mark.parametrize(

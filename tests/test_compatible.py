@@ -19,7 +19,7 @@ from cvpl.config.loading import load
 from cvpl.errors import InputError, LimitError, UsageError
 from cvpl.laboratory.mechanisms.mondrian import Mondrian
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Prefix, Truncate
+from cvpl.operators.blocking import Bin, Blocking, BlockingLadder, Key, Level, Prefix, Truncate
 from cvpl.operators.cells import cells
 from cvpl.operators.similarity import CosineScorer
 from cvpl.search import blocks
@@ -512,10 +512,10 @@ def test_a_ladder_may_go_from_equal_to_compatible_keys(fine, coarse, relaxes):
     rungs = [Blocking(match=match, any_of=(scheme,)) for match, scheme in (fine, coarse)]
     assert rungs[1].relaxes(rungs[0]) == relaxes
     if relaxes:
-        Ladder(rungs=tuple(rungs))
+        BlockingLadder(rungs=tuple(rungs))
     else:
         with pytest.raises(ValueError, match="does not relax"):
-            Ladder(rungs=tuple(rungs))
+            BlockingLadder(rungs=tuple(rungs))
 
 
 def test_without_keys_everybody_is_compared_however_they_match():

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 import cvpl
-from cvpl.evaluation.contradictions import Figures, power_unexplained, top1_unexplained
+from cvpl.evaluation.contradictions import CheckedFigures, power_unexplained, top1_unexplained
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.reports.terminal import show
@@ -174,10 +174,10 @@ def test_an_attributable_rate_below_zero_counts_as_zero(attributable):
         "records": 200, "linkage_rate": 0.2, "linkage_rate_of_matched": 0.2, "blocking_recall": 1.0,
         "basis": "control", "attributable_rate": attributable,
     }  # fmt: skip
-    assert not power_unexplained(Figures(**figures, top1_hit_rate=None, power=0.06))
-    assert not top1_unexplained(Figures(**figures, top1_hit_rate=0.05))
-    assert power_unexplained(Figures(**figures, top1_hit_rate=None, power=0.3))
-    assert top1_unexplained(Figures(**figures, top1_hit_rate=0.5))
+    assert not power_unexplained(CheckedFigures(**figures, top1_hit_rate=None, power=0.06))
+    assert not top1_unexplained(CheckedFigures(**figures, top1_hit_rate=0.05))
+    assert power_unexplained(CheckedFigures(**figures, top1_hit_rate=None, power=0.3))
+    assert top1_unexplained(CheckedFigures(**figures, top1_hit_rate=0.5))
 
 
 # The gate beside the figures

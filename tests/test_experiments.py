@@ -22,7 +22,7 @@ from cvpl_paper import cells as every_cell
 from cvpl_paper import paper
 from cvpl_paper.cells import VARIANTS, Cell, run_cell
 from cvpl_paper.collected import Collected, figure, mean_of
-from cvpl_paper.finding import Finding
+from cvpl_paper.finding import PaperFinding
 from cvpl_paper.findings import all_findings
 from cvpl_paper.journal import JOURNAL, TIMINGS, Journal
 from cvpl_paper.paper_table import PaperTable
@@ -322,7 +322,7 @@ def test_the_way_to_a_figure():
 
 def test_a_finding_says_whether_it_holds():
     """The page tells the verdict in words."""
-    finding = Finding("R0", "a claim", "a predicate.", False, "Evidence.", "Reason.")
+    finding = PaperFinding("R0", "a claim", "a predicate.", False, "Evidence.", "Reason.")
     assert (
         finding.markdown()
         == "## R0: a claim\n\nPredicate: a predicate.\n\n**Does not hold here.** Evidence.\n\nReason.\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.evaluation.criteria.diversity import ValueCounts, recursive_c
+from cvpl.evaluation.criteria.diversity import ClassValueCounts, recursive_c
 from cvpl.evaluation.distributions import inner_ends
 from cvpl.evaluation.groups.groupings import by_columns
 from cvpl.evaluation.inference.secret import Secret
@@ -30,9 +30,9 @@ def test_exposure_is_the_way_from_the_lowest_to_the_highest_threshold():
 def test_the_class_that_is_least_diverse_decides():
     """Counts 4, 2, 1 give 4 / (2 + 1) and 5, 1 gives 5 / 1; at the third value 4 / 1."""
     classes, values, count = np.array([0, 0, 0, 1, 1]), np.array([0, 1, 2, 0, 1]), np.array([2, 4, 1, 1, 5])
-    counts = ValueCounts(classes, values, count, np.array([7, 6]), 3)
+    counts = ClassValueCounts(classes, values, count, np.array([7, 6]), 3)
     assert recursive_c(counts, 2) == pytest.approx(5.0)
-    alone = ValueCounts(classes[:3], values[:3], count[:3], np.array([7]), 3)
+    alone = ClassValueCounts(classes[:3], values[:3], count[:3], np.array([7]), 3)
     assert recursive_c(alone, 2) == pytest.approx(4 / 3)
     assert recursive_c(alone, 3) == pytest.approx(4.0)
 

@@ -23,7 +23,7 @@ from cvpl.evaluation.criteria.criteria import (
     presence,
     release_criteria,
 )
-from cvpl.evaluation.criteria.diversity import ValueCounts, diversity, recursive_c
+from cvpl.evaluation.criteria.diversity import ClassValueCounts, diversity, recursive_c
 from cvpl.evaluation.criteria.population_uniques import _pitman_parameters, pitman_uniques, zayatz_uniques
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
@@ -43,7 +43,7 @@ def coded(rows, width):
 def counted(rows, secrets):
     """The classes of the rows, and the counts of the secrets in them."""
     found = EquivalenceClasses.by(coded(rows, len(rows[0])), len(rows))
-    return found, ValueCounts.of_secret(found, np.array(secrets, dtype=np.int32))
+    return found, ClassValueCounts.of_secret(found, np.array(secrets, dtype=np.int32))
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -131,7 +131,7 @@ def test_recursive_diversity_by_hand():
 def test_without_records_nothing_is_said():
     """An empty release has no classes, and no criterion."""
     classes = EquivalenceClasses.by([np.zeros(0, dtype=np.int32)], 0)
-    counts = ValueCounts.of_secret(classes, np.zeros(0, dtype=np.int32))
+    counts = ClassValueCounts.of_secret(classes, np.zeros(0, dtype=np.int32))
     assert classes.k is None and classes.largest is None and classes.average_size is None
     assert classes.share_in_sizes(1, None) is None
     assert diversity(counts) is None and equal_distance(counts) is None and ordered_distance(counts) is None

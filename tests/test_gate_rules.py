@@ -11,7 +11,7 @@ from cvpl.assessment.gate import TableFigures, doubts, gate
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups
 from cvpl.evaluation.intervals.intervals import Interval
-from cvpl.evaluation.risk import Reading, Risk
+from cvpl.evaluation.risk import Risk, RiskReading
 from cvpl.result import LINKED_MORE_OFTEN, Finding, Inference, SingledOutRate
 from cvpl.result.inference import InferenceRate
 from cvpl.result.published import Disclosure
@@ -66,7 +66,7 @@ def ensemble(attackers=None, headline="a", **more):
     fields = {
         "outcomes": outcomes, "qualified": outcomes, "headline": headline, "chosen": outcomes[headline],
         "risks": {"a": risk()}, "certain": None, "not_read": [], "basis": "control", "reasons": (), "confidence": 0.975,
-        "best_candidate": None, "reading": Reading(0.05),
+        "best_candidate": None, "reading": RiskReading(0.05),
     }  # fmt: skip
     found = SimpleNamespace(**fields | more)
     found.risk = found.risks.get(headline)

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from cvpl.operators import compiled
-from cvpl.operators.alignment.cells import Cells
+from cvpl.operators.alignment.cells import DistinctRanges
 from cvpl.operators.alignment.fitting import _steps, cut_offs
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.feature_vectors import Moments
@@ -277,7 +277,7 @@ def test_vectors_are_scaled_to_unit_length_unless_they_are_nothing():
 
 
 def test_a_range_as_wide_as_the_released_ones_is_moved_to_one_of_them_and_a_wider_one_is_not():
-    cells, rows = Cells.of(np.array([0.0, 10.0]), np.array([9.0, 19.0]))
+    cells, rows = DistinctRanges.of(np.array([0.0, 10.0]), np.array([9.0, 19.0]))
     grain = NumberGranularity(cells, np.array([4.5, 14.5])[rows])
     low, high = np.array([6.0, 6.0, 10.0]), np.array([15.0, 16.0, 19.0])
     found = grain.apply(Numbers((low + high) / 2, low, high))

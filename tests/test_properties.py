@@ -13,7 +13,7 @@ from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.attack.attack import attack
 from cvpl.evaluation.rates import linkage_rate, risk_curve
 from cvpl.evaluation.truth import blocking_recall, evaluate_truth, matching_recall, recall_counts, total_recall
-from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Prefix, Truncate
+from cvpl.operators.blocking import Bin, Blocking, BlockingLadder, Key, Level, Prefix, Truncate
 from cvpl.operators.similarity import Agreement
 from examples import TIMES, examples
 from worlds import BASE, package_attacker, worlds
@@ -53,7 +53,7 @@ def test_a_stricter_threshold_never_links_more(world, one, other):
 def test_the_rate_never_falls_along_a_nested_ladder(name):
     """Theorem 1: candidates only grow from rung to rung, so no record's best similarity falls."""
     rungs = tuple(blocking(keys) for keys in LADDERS[name])
-    Ladder(rungs=rungs)
+    BlockingLadder(rungs=rungs)
 
     @many
     @given(worlds(), st.sampled_from([0.5, 0.7, 0.9]))
@@ -75,8 +75,10 @@ def test_stopping_early_leaves_a_lower_bound(world, stop_below, tau):
     """Algorithm 2 runs at least two rungs, stops at the first small gain, and never overstates the ladder's end."""
     rungs = tuple(blocking(keys) for keys in LADDERS["dropped keys"])
     attacker = package_attacker(BASE)
-    whole = climb(attack(world.pair, attacker.model_copy(update={"ladder": Ladder(rungs=rungs, stop_below=0)})), tau)
-    ladder = Ladder(rungs=rungs, stop_below=stop_below)
+    whole = climb(
+        attack(world.pair, attacker.model_copy(update={"ladder": BlockingLadder(rungs=rungs, stop_below=0)})), tau
+    )
+    ladder = BlockingLadder(rungs=rungs, stop_below=stop_below)
     early = climb(attack(world.pair, attacker.model_copy(update={"ladder": ladder})), tau)
     assert len(early.rungs) >= 2
     assert early.rungs == whole.rungs[: len(early.rungs)]
@@ -98,7 +100,7 @@ def test_stopping_early_leaves_a_lower_bound(world, stop_below, tau):
 )
 def test_a_ladder_that_is_not_nested_is_refused(rungs):
     with pytest.raises(ValueError, match="rung 2 does not relax rung 1"):
-        Ladder(rungs=tuple(blocking(keys) for keys in rungs))
+        BlockingLadder(rungs=tuple(blocking(keys) for keys in rungs))
 
 
 @many

@@ -16,7 +16,7 @@ from cvpl.reports.sections.assumptions import assumptions_section, brief_assumpt
 from cvpl.result.published import Disclosure
 from cvpl.tables.meaning.matched_values import matched_values
 from cvpl.tables.proposal.column import GuessedType, guess_column
-from cvpl.tables.proposal.facts import Column, Facts
+from cvpl.tables.proposal.facts import Facts, SharedColumn
 from cvpl.tables.proposal.proposal import propose_tables
 from cvpl.workflows.reading import read_plan
 from examples import TIMES
@@ -807,7 +807,7 @@ def test_a_doubt_is_that_of_the_type_not_of_words_in_its_reason():
     """A type is doubtful if its guesser says so, however the reason is worded."""
     counts = np.array([1, 1])
     facts = Facts(np.array([0, 1], dtype=np.int32), ("a", "b"), counts, 2, 2, 2)
-    column = Column("x", facts, facts)
+    column = SharedColumn("x", facts, facts)
     sure = guess_column(column, GuessedType("category", "other text? most likely"), Disclosure(1))
     unsure = guess_column(column, GuessedType("category", "two labels", doubtful=True), Disclosure(1))
     assert (sure.doubts, unsure.doubts) == ([], ["two labels"])

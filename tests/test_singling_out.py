@@ -14,7 +14,7 @@ from cvpl.evaluation.singling_out.compiled_tally import CompiledTally
 from cvpl.evaluation.singling_out.exact_rows import exact_rows
 from cvpl.evaluation.singling_out.predicate_columns import Condition
 from cvpl.evaluation.singling_out.predicate_rates import among_as_many, predicate_rates, singled_out
-from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
+from cvpl.evaluation.singling_out.predicates import AskedTable, SeenRelease, write_predicates
 from cvpl.evaluation.singling_out.shared_codes import SharedCodes, uniques
 from cvpl.evaluation.singling_out.tally import Tally
 from cvpl.tables.columns import ColumnSpec
@@ -166,7 +166,7 @@ def test_conditions_by_hand():
 
     specs = pair.protected.specs
     groups = [LabelGroups.of(spec, pair.protected.columns[spec.name]) for spec in specs]
-    release = Release.of(pair.protected, ("age", "town"), groups)
+    release = SeenRelease.of(pair.protected, ("age", "town"), groups)
     assert release.condition(0, 2) == Condition(0, "missing", 0.0, 0.0)
     asked = [
         (Condition(0, "=", 30.0, 39.0),),
@@ -202,7 +202,7 @@ def test_every_predicate_singles_out_one_released_record():
     table = people(rng, 300)
     pair = read(table, table, **KINDS)
     names = tuple(KINDS)
-    release = Release.of(pair.protected, names, [None, None, None])
+    release = SeenRelease.of(pair.protected, names, [None, None, None])
     values = table[list(names)].to_numpy()
     codes = pair.protected.columns["town"].codes
     for columns in (1, 2, 3):

@@ -13,7 +13,7 @@ import pytest
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.singling_out import compiled_tally, predicates
 from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
-from cvpl.evaluation.singling_out.predicates import AskedTable, Release, write_predicates
+from cvpl.evaluation.singling_out.predicates import AskedTable, SeenRelease, write_predicates
 from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
 from cvpl.evaluation.singling_out.shared_codes import SharedCodes
 from cvpl.evaluation.singling_out.tally import Tally
@@ -27,7 +27,7 @@ from cvpl.evaluation.trials.rounds_error import TwoWayError
 
 def test_an_ordered_value_is_asked_for_on_its_side_of_the_median():
     cells = SimpleNamespace(low=np.array([1.0, 5.0, 9.0, np.nan]), high=np.array([1.0, 6.0, 9.0, np.nan]))
-    release = Release(SimpleNamespace(columns=[cells, cells]), (), (5.0, 5.0), (True, False))
+    release = SeenRelease(SimpleNamespace(columns=[cells, cells]), (), (5.0, 5.0), (True, False))
     assert [release.condition(0, row).relation for row in range(4)] == ["<=", "<=", ">=", "missing"]
     assert [release.condition(1, row).relation for row in range(4)] == ["=", "=", "=", "missing"]
     assert release.condition(0, 2, equal=True).relation == "="
@@ -38,7 +38,7 @@ def test_values_of_one_record_are_asked_for_before_values_of_several():
     values = np.sort(np.append(np.arange(20.0), np.repeat(np.arange(20.0, 220.0), 2)))
     column = SimpleNamespace(low=values, high=values)
     meeting = lambda predicate, _: np.flatnonzero(values == predicate[0].low)  # noqa: E731 - what a table answers
-    release = Release(SimpleNamespace(columns=[column], rows=len(values), meeting=meeting), (), (0.0,), (False,))
+    release = SeenRelease(SimpleNamespace(columns=[column], rows=len(values), meeting=meeting), (), (0.0,), (False,))
     found = write_predicates(release, 1, 20, np.random.default_rng(0))
     assert sorted(predicate[0].low for predicate in found) == list(range(20))
 
@@ -85,7 +85,7 @@ def test_a_single_missing_value_singles_out(missing, wanted):
     values = np.append(np.repeat(np.arange(5.0), 2), [np.nan] * missing)
     meeting = lambda *_: np.arange(missing)  # noqa: E731 - what a table answers
     tested = SimpleNamespace(columns=[SimpleNamespace(low=values, high=values)], rows=len(values), meeting=meeting)
-    found = write_predicates(Release(tested, (), (0.0,), (False,)), 1, 20, np.random.default_rng(0))
+    found = write_predicates(SeenRelease(tested, (), (0.0,), (False,)), 1, 20, np.random.default_rng(0))
     assert [predicate[0].relation for predicate in found] == wanted
 
 
@@ -142,7 +142,7 @@ def test_as_many_sets_of_columns_as_are_looked_at_are_not_drawn(monkeypatch):
     found = []
     for most in (6, 7, 5):
         monkeypatch.setattr(predicates, "SETS", most)
-        release = Release(tested, codes, (0.0,) * 4, (False,) * 4)
+        release = SeenRelease(tested, codes, (0.0,) * 4, (False,) * 4)
         found.append(predicates._of_uniques(release, 2, 8, np.random.default_rng(0)))
     assert found[0] == found[1] != found[2]
 
@@ -152,7 +152,7 @@ def test_half_of_the_predicates_are_drawn():
     codes = tuple(np.random.default_rng(side).permutation(40).astype(np.int32) for side in range(3))
     columns = [SimpleNamespace(low=side.astype(float), high=side.astype(float)) for side in codes]
     tested = SimpleNamespace(columns=columns, rows=40, meeting=lambda *_: np.arange(1))
-    release = Release(tested, codes, (0.0,) * 3, (False,) * 3)
+    release = SeenRelease(tested, codes, (0.0,) * 3, (False,) * 3)
     assert len(write_predicates(release, 2, 12, np.random.default_rng(0))) == 12
 
 

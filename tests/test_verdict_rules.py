@@ -19,8 +19,8 @@ from cvpl.assessment.verdict import (
 from cvpl.evaluation.intervals.intervals import Interval, refused_interval
 from cvpl.evaluation.risk import (
     FEWEST_LINKED_CONTROLS,
-    Reading,
     Risk,
+    RiskReading,
     best_candidate,
     can_be_read,
     certain_risk,
@@ -172,7 +172,7 @@ def outcome(interval=None, among=1, **more):
     measured = SimpleNamespace(attack=attack, has_control=True, power_interval=lambda _: Interval(0.1, 0.2))
     fields = {
         "risk": risk, "certain": None, "among": among, "reasons": (), "best_candidate": None,
-        "chosen": SimpleNamespace(measured=measured), "reading": Reading(0.05), "one_percent": certain,
+        "chosen": SimpleNamespace(measured=measured), "reading": RiskReading(0.05), "one_percent": certain,
     }  # fmt: skip
     return SimpleNamespace(**fields | more)
 
@@ -248,7 +248,7 @@ def test_why_the_risk_has_no_interval():
     asked = []
     measured.power_interval = lambda rate: asked.append(rate) or refused_interval("too coarse")
     assert missing(found) == "no interval is offered (too coarse)" and asked == [0.05]
-    found.reading = Reading(None, "too steep")
+    found.reading = RiskReading(None, "too steep")
     assert missing(found) == "no interval is offered (too steep)"
     attack.original.rows = 20
     assert missing(found) == "no interval is offered (too steep)"
@@ -308,10 +308,10 @@ def test_the_false_rate_links_at_least_five_and_a_half_controls(controls, rate):
 
 def test_the_smallest_rate_that_all_attackers_have_an_interval_at_is_read():
     assert choose_reading([Measured(rates()), Measured(rates((0.2, 0.3)))]).false_rate == 0.2
-    assert choose_reading([Measured(rates(())), Measured(rates())]) == Reading(None, "too few")
+    assert choose_reading([Measured(rates(())), Measured(rates())]) == RiskReading(None, "too few")
     assert choose_reading([Measured(rates((0.3,)), has_control=False), Measured(rates())]).false_rate == 0.05
-    assert choose_reading([Measured(rates(), has_control=False)]) == Reading(None, "there is no control")
-    assert choose_reading([]) == Reading(None, "there is no control")
+    assert choose_reading([Measured(rates(), has_control=False)]) == RiskReading(None, "there is no control")
+    assert choose_reading([]) == RiskReading(None, "there is no control")
 
 
 def test_rounding_error_does_not_make_a_control_too_small():

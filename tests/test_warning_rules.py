@@ -18,7 +18,7 @@ from cvpl.evaluation.contradictions import (
     TOP1_ABOVE,
     TOP1_ABOVE_ATTRIBUTABLE,
     AuditWarning,
-    Figures,
+    CheckedFigures,
     contradictions,
     figures_of,
     power_unexplained,
@@ -36,11 +36,11 @@ EXACT = Disclosure(1, {"originals": 500})
 
 
 def rules(**figures):
-    return [warning.rule for warning in contradictions(Figures(**QUIET | figures))]
+    return [warning.rule for warning in contradictions(CheckedFigures(**QUIET | figures))]
 
 
 def messages(**figures):
-    return " ".join(warning.message for warning in contradictions(Figures(**QUIET | figures)))
+    return " ".join(warning.message for warning in contradictions(CheckedFigures(**QUIET | figures)))
 
 
 def test_figures_that_agree_have_no_warning():
@@ -90,12 +90,12 @@ def test_a_rule_speaks_only_beyond_its_limit(rule, quiet, loud):
 
 def test_a_difference_that_is_the_limit_is_not_beyond_it():
     """The limits are compared as numbers, and these differences are exact in binary."""
-    assert not top1_far_above(Figures(**QUIET | {"top1_hit_rate": TOP1_ABOVE, "linkage_rate_of_matched": 0.0}))
-    assert not top1_unexplained(Figures(**QUIET | {"top1_hit_rate": 0.30, "attributable_rate": 0.0}))
-    assert not recall_near_zero(Figures(**QUIET | {"blocking_recall": RECALL_NEAR_ZERO}))
+    assert not top1_far_above(CheckedFigures(**QUIET | {"top1_hit_rate": TOP1_ABOVE, "linkage_rate_of_matched": 0.0}))
+    assert not top1_unexplained(CheckedFigures(**QUIET | {"top1_hit_rate": 0.30, "attributable_rate": 0.0}))
+    assert not recall_near_zero(CheckedFigures(**QUIET | {"blocking_recall": RECALL_NEAR_ZERO}))
     beyond = (0.2 - 0.05) / (1 - 0.05)
     assert beyond - (beyond - POWER_ABOVE) == POWER_ABOVE
-    assert not power_unexplained(Figures(**QUIET | {"power": 0.2, "attributable_rate": beyond - POWER_ABOVE}))
+    assert not power_unexplained(CheckedFigures(**QUIET | {"power": 0.2, "attributable_rate": beyond - POWER_ABOVE}))
 
 
 def test_the_base_rate_is_named_by_its_source():

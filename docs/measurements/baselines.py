@@ -30,7 +30,7 @@ from cvpl.randomness import stream
 from cvpl.tables.pair import read_inputs
 from cvpl_paper.baselines import distances, random_within_block, same_source
 from cvpl_paper.baselines.agreement import Comparison
-from cvpl_paper.baselines.fellegi_sunter import Estimation, Figures, figures, fit_fellegi_sunter, link
+from cvpl_paper.baselines.fellegi_sunter import Estimation, LinkFigures, figures, fit_fellegi_sunter, link
 
 THRESHOLD = 0.9
 MECHANISMS: dict[str, Any] = {
@@ -69,7 +69,7 @@ def table(title: str, head: Iterable[str], rows: Iterable[Iterable[object]]) -> 
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
-def fellegi_sunter(done: Attack, truth: Truth, u: Any) -> Figures:
+def fellegi_sunter(done: Attack, truth: Truth, u: Any) -> LinkFigures:
     """All figures of Fellegi-Sunter under one form of u."""
     model = fit_fellegi_sunter(done, Comparison(times="features"), Estimation(u=u))
     return figures(done, link(done, model), truth)

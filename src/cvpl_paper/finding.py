@@ -17,7 +17,7 @@ PERMUTATIONS = 9_999
 
 
 @dataclass(frozen=True)
-class Finding:
+class PaperFinding:
     """A finding of the paper: its claim as a predicate, whether it holds here, the figures, and the reason."""
 
     number: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cvpl_paper import findings_on_releases as releases
 from cvpl_paper import findings_on_the_method as method
 from cvpl_paper.collected import Collected
-from cvpl_paper.finding import Finding
+from cvpl_paper.finding import PaperFinding
 
 
 def findings_page(run: Collected, how: str) -> str:
@@ -21,7 +21,7 @@ def findings_page(run: Collected, how: str) -> str:
     return "\n".join([*lines, "", *(item.markdown() for item in found), method.oddities(run)])
 
 
-def all_findings(run: Collected) -> list[Finding]:
+def all_findings(run: Collected) -> list[PaperFinding]:
     """R1 to R13."""
     on_releases = (releases.r1, releases.r2, releases.r3, releases.r4, releases.r5, releases.r6, releases.r7)
     on_the_method = (method.r8, method.r9, method.r10, method.r11, method.r12, method.r13)

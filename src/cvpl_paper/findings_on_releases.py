@@ -8,11 +8,11 @@ import numpy as np
 
 from cvpl_paper import paper
 from cvpl_paper.collected import Collected, figure
-from cvpl_paper.finding import Finding, known, listed, means, spearman
+from cvpl_paper.finding import PaperFinding, known, listed, means, spearman
 from cvpl_paper.world import CONFIGURATIONS
 
 
-def r1(run: Collected) -> Finding:
+def r1(run: Collected) -> PaperFinding:
     """k-anonymity and the linkage rate."""
     names = run.family("k-anonymity")
     ks = np.array([int(CONFIGURATIONS[name].strength) for name in names], dtype=float)
@@ -21,7 +21,7 @@ def r1(run: Collected) -> Finding:
     control, recall = means(run, names, "control_rate"), means(run, names, "blocking_recall")
     shift, top1 = means(run, names, "shift"), means(run, names, "top1_hit_rate")
     low, high = float(np.mean(rates[:4])), float(np.mean(rates[4:]))
-    return Finding(
+    return PaperFinding(
         "R1",
         "existential linkage rises with k, while 1/k falls",
         "Spearman's correlation of k and the linkage rate is above 0.5, and the mean rate of k = 10 to 50 is above "
@@ -39,7 +39,7 @@ def r1(run: Collected) -> Finding:
     )
 
 
-def r2(run: Collected) -> Finding:
+def r2(run: Collected) -> PaperFinding:
     """The risk surface."""
     names = run.family("k-anonymity")
     curves = [np.mean([item["curve"] for item in run.of("grid", name)], axis=0) for name in names]
@@ -47,7 +47,7 @@ def r2(run: Collected) -> Finding:
     moderate = [float(np.mean(curve[:16])) for curve in curves]  # thresholds 0.70 to 0.85
     rises = spearman(np.arange(len(names), dtype=float), np.array(moderate)) > 0.5
     peak, floor = max(float(curve[0]) for curve in curves), max(float(curve[25]) for curve in curves)
-    return Finding(
+    return PaperFinding(
         "R2",
         "the risk surface falls with the threshold, rises with k up to 0.85, and is below 0.05 from 0.95 on",
         "Every curve falls; Spearman's correlation of k and the mean rate over 0.70 to 0.85 is above 0.5; the "
@@ -61,7 +61,7 @@ def r2(run: Collected) -> Finding:
     )
 
 
-def r3(run: Collected) -> Finding:
+def r3(run: Collected) -> PaperFinding:
     """The similarities of matches and of wrong candidates."""
     names = [*run.family("perturbation")]
     overlap, separation = (
@@ -69,7 +69,7 @@ def r3(run: Collected) -> Finding:
         means(run, names, "distributions", "separation"),
     )
     grows = all(later > earlier for earlier, later in pairwise(separation))
-    return Finding(
+    return PaperFinding(
         "R3",
         "true and false similarities overlap under weak protection, and stronger protection separates them",
         "From the weakest to the strongest perturbation the chance that a match scores above a wrong candidate rises.",
@@ -81,7 +81,7 @@ def r3(run: Collected) -> Finding:
     )
 
 
-def r4(run: Collected) -> Finding:
+def r4(run: Collected) -> PaperFinding:
     """What the core metrics distinguish."""
     names = list(paper.SUMMARY)
     rates, precision = means(run, names, "linkage_rate"), means(run, names, "precision_at_1")
@@ -89,7 +89,7 @@ def r4(run: Collected) -> Finding:
     linked = means(run, names, "fellegi_sunter", "naive_linkage_rate")
     control = means(run, run.family("synthetic"), "control_rate")
     holds = bool(collapsed) and min(collapsed) > 0.01 and float(np.ptp(rates)) > float(np.ptp(linked))
-    return Finding(
+    return PaperFinding(
         "R4",
         "the linkage rate varies, and stays above 0 where precision collapses, while classical figures saturate",
         "Where precision at 1 is below 0.01 the linkage rate is above 0.01, and over the configurations it varies "
@@ -103,7 +103,7 @@ def r4(run: Collected) -> Finding:
     )
 
 
-def r5(run: Collected) -> Finding:
+def r5(run: Collected) -> PaperFinding:
     """Fellegi-Sunter."""
     names = list(paper.SUMMARY)
     mine, theirs = means(run, names, "linkage_rate"), means(run, names, "fellegi_sunter", "naive_linkage_rate")
@@ -112,7 +112,7 @@ def r5(run: Collected) -> Finding:
     strict_right = [known(run.mean(name, figure("fellegi_sunter", "precision_at_1"))) for name in names]
     precise = [value for value in strict_right if np.isfinite(value)]
     average = [float(np.mean(values)) for values in (theirs, mine, wrong, right)]
-    return Finding(
+    return PaperFinding(
         "R5",
         "Fellegi-Sunter links nearly everybody, and less precisely than CVPL",
         "Over the paper's thirteen configurations its mean linkage rate is above CVPL's, and its mean precision below.",
@@ -128,14 +128,14 @@ def r5(run: Collected) -> Finding:
     )
 
 
-def r6(run: Collected) -> Finding:
+def r6(run: Collected) -> PaperFinding:
     """Perturbation."""
     names = run.family("perturbation")
     rates, utility = means(run, names, "linkage_rate"), means(run, names, "utility")
     control, recall = means(run, names, "control_rate"), means(run, names, "blocking_recall")
     attributable, top1 = means(run, names, "attributable_rate"), means(run, names, "top1_hit_rate")
     holds = all(a > b for values in (rates, utility) for a, b in pairwise(values))
-    return Finding(
+    return PaperFinding(
         "R6",
         "more perturbation lowers linkage and utility step by step",
         "Linkage rate and utility fall from low to medium to high.",
@@ -147,13 +147,13 @@ def r6(run: Collected) -> Finding:
     )
 
 
-def r7(run: Collected) -> Finding:
+def r7(run: Collected) -> PaperFinding:
     """Synthetic releases."""
     names = run.family("synthetic")
     rates, control = means(run, names, "linkage_rate"), means(run, names, "control_rate")
     training, kept = means(run, names, "training", "share"), means(run, names, "dependence_kept")
     steady, memorized = float(np.ptp(rates)) < 0.01, float(np.mean(training)) > 0.6
-    return Finding(
+    return PaperFinding(
         "R7",
         "synthetic releases keep a steady linkage rate, near-random precision, and the closest original is the source",
         "The linkage rate is above 0.05 and moves by less than 0.01 over the retentions, and more than 60% of the "

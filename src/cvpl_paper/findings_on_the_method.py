@@ -9,18 +9,18 @@ import numpy as np
 from cvpl_paper import paper
 from cvpl_paper.cells import LADDER
 from cvpl_paper.collected import Collected, figure
-from cvpl_paper.finding import Finding, known, listed, means, permutation_chance, ranks, spearman
+from cvpl_paper.finding import PaperFinding, known, listed, means, permutation_chance, ranks, spearman
 from cvpl_paper.world import CONFIGURATIONS, OUTLIER_RATES
 
 LEVEL = 0.05
 
 
-def r8(run: Collected) -> Finding:
+def r8(run: Collected) -> PaperFinding:
     """Distances."""
     names = list(paper.SUMMARY)
     rates, near = np.array(means(run, names, "linkage_rate")), np.array(means(run, names, "dcr", "mean"))
     trend = spearman(rates, near)
-    return Finding(
+    return PaperFinding(
         "R8",
         "linkage rate, DCR and NNDR measure different things",
         "Over the paper's thirteen configurations the linkage rate and the mean DCR are not ordered alike or exactly "
@@ -32,13 +32,13 @@ def r8(run: Collected) -> Finding:
     )
 
 
-def r9(run: Collected) -> Finding:
+def r9(run: Collected) -> PaperFinding:
     """Utility and risk."""
     names = list(paper.SUMMARY)
     rates, utility = np.array(means(run, names, "linkage_rate")), np.array(means(run, names, "utility"))
     pearson, by_rank = float(np.corrcoef(rates, utility)[0, 1]), spearman(rates, utility)
     chances = [permutation_chance(rates, utility), permutation_chance(ranks(rates), ranks(utility))]
-    return Finding(
+    return PaperFinding(
         "R9",
         "there is no global relation of utility and linkage risk",
         "Neither Pearson's nor Spearman's correlation over the paper's thirteen configurations is significant at "
@@ -51,7 +51,7 @@ def r9(run: Collected) -> Finding:
     )
 
 
-def r10(run: Collected) -> Finding:
+def r10(run: Collected) -> PaperFinding:
     """Contributions of columns."""
     shares = {
         column: float(np.mean(means(run, list(CONFIGURATIONS), "contribution", column)))
@@ -59,7 +59,7 @@ def r10(run: Collected) -> Finding:
         if column != "gender"
     }
     keys = sum(shares[column] for column in ("region", "age"))
-    return Finding(
+    return PaperFinding(
         "R10",
         "columns that are no quasi-identifiers contribute most",
         "Their share of the structural contribution is above one half.",
@@ -72,11 +72,11 @@ def r10(run: Collected) -> Finding:
     )
 
 
-def r11(run: Collected) -> Finding:
+def r11(run: Collected) -> PaperFinding:
     """Progressive blocking."""
     rates = [known(run.mean("ladder", figure("rates", at), kind="ladder")) for at in range(len(LADDER))]
     text = "; ".join(f"{label}: {rate:.3f}" for (label, _), rate in zip(LADDER, rates, strict=True))
-    return Finding(
+    return PaperFinding(
         "R11",
         "the linkage rate never falls as blocking is relaxed, and converges in three to four steps",
         "Rates along the ladder never fall, and the last step that the paper has adds less than 0.05.",
@@ -89,7 +89,7 @@ def r11(run: Collected) -> Finding:
     )
 
 
-def r12(run: Collected) -> Finding:
+def r12(run: Collected) -> PaperFinding:
     """Outliers."""
     name = "k-anonymity 10"
     rates = [known(run.mean(name, figure("linkage_rate"), rate)) for rate in OUTLIER_RATES]
@@ -97,7 +97,7 @@ def r12(run: Collected) -> Finding:
     tail = [known(run.mean(name, figure("block_rates", "p95"), rate)) for rate in OUTLIER_RATES]
     steady = float(np.ptp(rates)) < 0.02
     grows = spread[-1] > spread[0] and tail[-1] > tail[0]
-    return Finding(
+    return PaperFinding(
         "R12",
         "outliers leave the mean rate alone and widen its spread over blocks",
         "Over outlier rates of 0, 1 and 5% the mean rate moves by less than 0.02, and both the standard deviation "
@@ -110,13 +110,13 @@ def r12(run: Collected) -> Finding:
     )
 
 
-def r13(run: Collected) -> Finding:
+def r13(run: Collected) -> PaperFinding:
     """Block sizes."""
     name = "perturbation medium"
     count, mean = (known(run.mean(name, figure("blocks", key))) for key in ("count", "mean"))
     largest, median = (known(run.mean(name, figure("blocks", key))) for key in ("largest", "median"))
     work = known(run.mean(name, figure("blocks", "blocks_with_80_percent_of_work")))
-    return Finding(
+    return PaperFinding(
         "R13",
         "block sizes are heavy-tailed, and half of the blocks hold four fifths of the work",
         "The mean block is larger than the median one, and at most 60% of the blocks hold 80% of the pairs.",

@@ -19,7 +19,7 @@ from cvpl_paper.journal import Figures, Journal
 Progress = Callable[[int, int], None]
 
 
-class Work(Protocol):
+class CellWork(Protocol):
     """A unit of work that depends only on its own settings."""
 
     @property
@@ -33,7 +33,7 @@ class Work(Protocol):
 
 
 def run_all(
-    cells: Sequence[Work], journal: Journal, *, workers: int | None = None, progress: Progress | None = None
+    cells: Sequence[CellWork], journal: Journal, *, workers: int | None = None, progress: Progress | None = None
 ) -> Mapping[str, Figures]:
     """The figures of every cell, by key, in the order of `cells`; those in the journal are not run again.
 
@@ -107,6 +107,6 @@ def _wait_for_end(parent: Connection) -> None:
     os._exit(1)
 
 
-def _timed(cell: Work) -> tuple[dict[str, Any], float]:
+def _timed(cell: CellWork) -> tuple[dict[str, Any], float]:
     start = time.perf_counter()
     return cell.run(), time.perf_counter() - start

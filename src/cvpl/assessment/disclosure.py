@@ -8,7 +8,7 @@ import numpy as np
 
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.contradictions import AuditWarning, Figures
+from cvpl.evaluation.contradictions import AuditWarning, CheckedFigures
 from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
@@ -49,7 +49,7 @@ def few_people(resolved: ResolvedConfig, inputs: Inputs) -> list[AuditWarning]:
     return [AuditWarning("few_people", message)]
 
 
-def published_figures(figures: Figures, disclosure: Disclosure) -> Figures:
+def published_figures(figures: CheckedFigures, disclosure: Disclosure) -> CheckedFigures:
     """The figures that the rules check, as they are published."""
 
     def share(value: float | None, of: str) -> float | None:

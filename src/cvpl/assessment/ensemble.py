@@ -31,9 +31,9 @@ from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.risk import (
-    Reading,
     Risk,
     RiskBasis,
+    RiskReading,
     best_candidate,
     certain_risk,
     choose_reading,
@@ -56,13 +56,13 @@ class EnsembleOutcome:
 
     outcomes: Mapping[str, AttackerOutcome]
     headline: str
-    reading: Reading
+    reading: RiskReading
     left_out: tuple[str, ...] = ()
     screened: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, outcomes: Mapping[str, AttackerOutcome], left_out: tuple[str, ...] = (), reading: Reading | None = None
+        cls, outcomes: Mapping[str, AttackerOutcome], left_out: tuple[str, ...] = (), reading: RiskReading | None = None
     ) -> EnsembleOutcome:
         """Choose the strongest attacker without a fault, or of all if each has one; `reading` is chosen if not given.
 

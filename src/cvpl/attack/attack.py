@@ -18,10 +18,10 @@ from cvpl.attack.representation import Representation
 from cvpl.attack.shared_words import fitting_words, text_columns
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.single_values import value_ratios
-from cvpl.attack.table_blocks import Blocks, assign_blocks, narrowed
+from cvpl.attack.table_blocks import TableBlocks, assign_blocks, narrowed
 from cvpl.errors import UsageError
 from cvpl.operators.alignment import CommonForm
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import ScoreSource
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
@@ -56,8 +56,8 @@ class Attack:
     control: Table | None
     control_rows: Ints
     reference: Table | None
-    blocks: Blocks
-    searched: Blocks
+    blocks: TableBlocks
+    searched: TableBlocks
     levers: Levers
     representation: Representation
     found: BestCandidates
@@ -97,7 +97,7 @@ class Attack:
         return examined / max(1, self.blocks.pairs)
 
     @property
-    def scorer(self) -> Source:
+    def scorer(self) -> ScoreSource:
         """Scores of the originals against the release, shared with attackers of the same measure."""
         return _scorer(self.shared, self.keys, self.representation, self.original, self.protected)
 
@@ -108,7 +108,7 @@ class Attack:
 
     def find(
         self,
-        scorer: Source,
+        scorer: ScoreSource,
         partitions: Sequence[Partition],
         left_out: LeftOut | None = None,
         progress: Progress | None = None,
@@ -238,7 +238,7 @@ def attack(
     # Phase 1: blocks. They may use vectors (locality-sensitive hashing), so they come after the fit.
     known = [table for table in (tables.original, tables.protected, strangers.control, strangers.reference) if table]
 
-    def make_blocks() -> tuple[Blocks, Blocks]:
+    def make_blocks() -> tuple[TableBlocks, TableBlocks]:
         blocks = assign_blocks(attacker.blocking, known, representation.space, seed)
         return blocks, narrowed(blocks, levers, known, representation.space, seed)
 
@@ -280,5 +280,5 @@ def attack(
 
 def _scorer(
     shared: SharedWork, keys: WorkKeys, representation: Representation, original: Table, protected: Table
-) -> Source:
+) -> ScoreSource:
     return shared.once("scorer", keys.measure, lambda: representation.scorer(original, protected))

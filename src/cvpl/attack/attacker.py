@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from cvpl.operators.blocking import Blocking, Ladder
+from cvpl.operators.blocking import Blocking, BlockingLadder
 from cvpl.operators.projection import Pca, Projection, ProjectionOperator, projection_operator
 from cvpl.operators.similarity import Agreement, Similarity, SimilarityOperator, similarity_operator
 from cvpl.operators.threshold import DEFAULT, Threshold
@@ -52,7 +52,7 @@ class Attacker(Settings):
     errors: Annotated[float, Field(ge=0, lt=1)] = 0.0
     alignment: Alignment = "none"
     blocking: Blocking = Blocking()
-    ladder: Ladder | None = None
+    ladder: BlockingLadder | None = None
     vectorization: Vectorization = Vectorization()
     projection: Projection = Pca()
     similarity: Similarity = "cosine"

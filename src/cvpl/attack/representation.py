@@ -13,7 +13,7 @@ from cvpl.attack.fitting_input import FittingInput
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.operators.feature_vectors import FeatureVectors
 from cvpl.operators.projection import LinearProjection
-from cvpl.operators.similarity import Measure, Source
+from cvpl.operators.similarity import Measure, ScoreSource
 from cvpl.search.budget import Budget
 from cvpl.search.engine import SearchEngine, engine_for
 from cvpl.tables.columns import Table
@@ -59,7 +59,7 @@ class Representation(Embedding):
 
     def scorer(
         self, queries: Table, candidates: Table, query_rows: Rows | None = None, candidate_rows: Rows | None = None
-    ) -> Source:
+    ) -> ScoreSource:
         """Scores of the records of one table (or some of its rows) against those of another."""
         return self.measure.source(_Side(self, queries, query_rows), _Side(self, candidates, candidate_rows))
 

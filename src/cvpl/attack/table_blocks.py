@@ -91,7 +91,7 @@ class CompatibleBlocks:
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class TableBlocks:
     """The blocks of all tables under every scheme of a blocking."""
 
     schemes: tuple[EqualBlocks | CompatibleBlocks, ...]
@@ -113,7 +113,7 @@ class Blocks:
         return self.schemes[0].units(tables) if len(self.schemes) == 1 else None
 
 
-def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
+def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpace, seed: int) -> TableBlocks:
     """Assign the blocks of all tables under every scheme; keys on columns that the tables lack are dropped."""
     known = blocking.only([spec.name for spec in tables[0].specs])
     names = [table.name for table in tables]
@@ -133,10 +133,12 @@ def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpa
         else:
             assigned = scheme_codes(scheme, tables)
         schemes.append(EqualBlocks(dict(zip(names, assigned, strict=True))))
-    return Blocks(tuple(schemes))
+    return TableBlocks(tuple(schemes))
 
 
-def narrowed(blocks: Blocks, levers: Levers, tables: Sequence[Table], space: FeatureSpace, seed: int) -> Blocks:
+def narrowed(
+    blocks: TableBlocks, levers: Levers, tables: Sequence[Table], space: FeatureSpace, seed: int
+) -> TableBlocks:
     """The blocks to search: the same blocks, unless levers limit the pairs."""
     if not levers.used:
         return blocks
@@ -162,7 +164,7 @@ def narrowed(blocks: Blocks, levers: Levers, tables: Sequence[Table], space: Fea
             schemes.append(CompatibleBlocks(tables_codes, scheme.boxes))
         else:
             schemes.append(EqualBlocks(tables_codes))
-    return Blocks(tuple(schemes))
+    return TableBlocks(tuple(schemes))
 
 
 def hyperplanes(space: FeatureSpace, table: Table, bits: int, seed: int) -> NDArray[np.float64]:

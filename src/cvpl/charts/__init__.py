@@ -17,14 +17,14 @@ from cvpl.charts.histograms import block_sizes, evidence, similarities
 from cvpl.charts.people import at_risk, rarity
 from cvpl.charts.roc import roc
 from cvpl.charts.strength_lines import risk_and_utility
-from cvpl.charts.style import Chart, Numbers
+from cvpl.charts.style import Chart, ChartText
 from cvpl.charts.surface import heat_map
 from cvpl.charts.trial import exposure, round_curves, round_powers
 
 __all__ = [
     "Chart",
+    "ChartText",
     "Drawing",
-    "Numbers",
     "at_risk",
     "attackers",
     "block_sizes",

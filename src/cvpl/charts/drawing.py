@@ -14,7 +14,7 @@ from typing import Any
 
 import vl_convert
 
-from cvpl.charts.style import Chart, Numbers
+from cvpl.charts.style import Chart, ChartText
 from cvpl.charts.style import numbers as numbers_of_chart
 from cvpl.charts.style import png as png_of_chart
 from cvpl.charts.style import svg as svg_of_chart
@@ -69,10 +69,10 @@ def drawing(chart: Chart | Drawing) -> Drawing:
     return Drawing(found.title, found.description, found.columns, found.rows, svg_of_chart(chart))
 
 
-def numbers(chart: Chart | Drawing) -> Numbers:
+def numbers(chart: Chart | Drawing) -> ChartText:
     """The title, the alternative text and the table of a chart."""
     if isinstance(chart, Drawing):
-        return Numbers(chart.title, chart.description, chart.columns, chart.rows)
+        return ChartText(chart.title, chart.description, chart.columns, chart.rows)
     return numbers_of_chart(chart)
 
 

@@ -95,7 +95,7 @@ _PARTS: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ChartText:
     """The title, the alternative text and the table of a chart, with cells as text."""
 
     title: str
@@ -141,11 +141,11 @@ def title_of(text: str) -> str:
     return _TITLED + text
 
 
-def numbers(chart: Chart) -> Numbers:
+def numbers(chart: Chart) -> ChartText:
     """The title, the alternative text and the table of a chart."""
     meta = chart.usermeta[_META]
     rows = tuple(tuple(row) for row in meta["rows"])
-    return Numbers(meta["title"], str(chart.description), tuple(meta["columns"]), rows)
+    return ChartText(meta["title"], str(chart.description), tuple(meta["columns"]), rows)
 
 
 def svg(chart: Chart) -> str:

@@ -13,7 +13,7 @@ from cvpl.config.problems import problems_of
 from cvpl.config.written import AuditConfig, ColumnConfig
 from cvpl.config.written_attacker import AttackerConfig, EnsembleConfig
 from cvpl.errors import Problem
-from cvpl.operators.blocking import Bin, Blocking, Key, Ladder, Level, Lsh, Prefix, Scheme, Truncate
+from cvpl.operators.blocking import Bin, Blocking, BlockingLadder, Key, Level, Lsh, Prefix, Scheme, Truncate
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.randomness import stream
 from cvpl.wording import did_you_mean
@@ -105,9 +105,9 @@ def resolve_attacker(
     if written.ladder is not None:
         rungs = tuple(_blocking(rung, config, key, name, problems) for rung in written.ladder.rungs)
         try:
-            ladder = Ladder(rungs=rungs, stop_below=written.ladder.stop_below)
+            ladder = BlockingLadder(rungs=rungs, stop_below=written.ladder.stop_below)
         except ValidationError as error:
-            problems.extend(problems_of(error, f"{name}, ladder of attacker '{key}'", Ladder))
+            problems.extend(problems_of(error, f"{name}, ladder of attacker '{key}'", BlockingLadder))
     if len(problems) > before:
         return None
     columns = {

@@ -16,7 +16,7 @@ _WORDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 
 
 @dataclass(frozen=True)
-class Range:
+class AllowedRange:
     """The bounds of a number by their names in pydantic: `ge` and `gt` from below, `le` and `lt` from above."""
 
     bounds: Mapping[str, float]
@@ -27,7 +27,7 @@ class Range:
         return " and ".join(f"{_WORDS[name]} {_number(self.bounds[name])}" for name in _WORDS if name in self.bounds)
 
 
-def allowed_range(root: Any, path: Sequence[Part], bound: str, limit: float) -> Range | None:
+def allowed_range(root: Any, path: Sequence[Part], bound: str, limit: float) -> AllowedRange | None:
     """The whole range of the setting at a path below `root`, of which one bound is known to be broken.
 
     A short form can write a setting at another path than its model has, so the setting is found by its name and that
@@ -45,7 +45,7 @@ def allowed_range(root: Any, path: Sequence[Part], bound: str, limit: float) -> 
     return None
 
 
-def _ranges(annotation: Any) -> Iterator[Range]:
+def _ranges(annotation: Any) -> Iterator[AllowedRange]:
     """The ranges in a field or annotation: one for each part of it that has bounds."""
     if isinstance(annotation, FieldInfo):
         metadata, inner = annotation.metadata, [annotation.annotation]
@@ -56,7 +56,7 @@ def _ranges(annotation: Any) -> Iterator[Range]:
         metadata, inner = [], list(get_args(annotation))
     bounds = {name: getattr(item, name) for item in metadata for name in _WORDS if hasattr(item, name)}
     if bounds:
-        yield Range(bounds)
+        yield AllowedRange(bounds)
     for part in inner:
         yield from _ranges(part)
 

@@ -76,7 +76,7 @@ class AuditWarning:
 
 
 @dataclass(frozen=True)
-class Figures:
+class CheckedFigures:
     """The figures that the rules check; None if a figure is unknown.
 
     `linkage_rate_of_matched` is the linkage rate among originals with a match; `power` is at a 5% false-positive rate.
@@ -101,7 +101,7 @@ class Figures:
     at_threshold: bool = True
 
 
-def figures_of(measured: Measurement) -> Figures:
+def figures_of(measured: Measurement) -> CheckedFigures:
     """The figures of one measurement that the rules check."""
     known, linked, threshold = measured.truth, measured.linked, measured.threshold
     of_matched = None
@@ -111,7 +111,7 @@ def figures_of(measured: Measurement) -> Figures:
     if threshold is not None and measured.attack.attacker.on_scale:
         scores = measured.attack.scores
         step = linkage_rate(scores, threshold - 0.01) - linkage_rate(scores, threshold + 0.01)
-    return Figures(
+    return CheckedFigures(
         records=len(measured.attack.found),
         linkage_rate=measured.rate,
         linkage_rate_of_matched=of_matched,
@@ -126,12 +126,12 @@ def figures_of(measured: Measurement) -> Figures:
     )
 
 
-def contradictions(figures: Figures) -> list[AuditWarning]:
+def contradictions(figures: CheckedFigures) -> list[AuditWarning]:
     """The warnings of all rules that apply to the figures."""
     return [*_by_truth(figures), *_by_base(figures), *_by_choice(figures)]
 
 
-def _by_truth(figures: Figures) -> list[AuditWarning]:
+def _by_truth(figures: CheckedFigures) -> list[AuditWarning]:
     found = []
     if top1_far_above(figures):
         found.append(
@@ -171,7 +171,7 @@ def _by_truth(figures: Figures) -> list[AuditWarning]:
     return found
 
 
-def _by_base(figures: Figures) -> list[AuditWarning]:
+def _by_base(figures: CheckedFigures) -> list[AuditWarning]:
     found = []
     if figures.basis is None:
         found.append(
@@ -202,7 +202,7 @@ def _by_base(figures: Figures) -> list[AuditWarning]:
     return found
 
 
-def _by_choice(figures: Figures) -> list[AuditWarning]:
+def _by_choice(figures: CheckedFigures) -> list[AuditWarning]:
     found = []
     if figures.step is not None and figures.step > STEEP:
         found.append(
@@ -231,14 +231,14 @@ def _by_choice(figures: Figures) -> list[AuditWarning]:
     return found
 
 
-def top1_far_above(figures: Figures) -> bool:
+def top1_far_above(figures: CheckedFigures) -> bool:
     """Whether the top-1 hit rate is far above the linkage rate."""
     if figures.top1_hit_rate is None or figures.linkage_rate_of_matched is None:
         return False
     return figures.top1_hit_rate - figures.linkage_rate_of_matched > TOP1_ABOVE
 
 
-def top1_unexplained(figures: Figures) -> bool:
+def top1_unexplained(figures: CheckedFigures) -> bool:
     """Whether the top-1 hit rate is far above the attributable rate.
 
     A negative attributable rate is sampling error and counts as 0.
@@ -248,7 +248,7 @@ def top1_unexplained(figures: Figures) -> bool:
     return figures.top1_hit_rate - max(0.0, figures.attributable_rate) > TOP1_ABOVE_ATTRIBUTABLE
 
 
-def power_unexplained(figures: Figures) -> bool:
+def power_unexplained(figures: CheckedFigures) -> bool:
     """Whether power attributes far more to the release than the attributable rate at the threshold does.
 
     A negative attributable rate is sampling error and counts as 0.
@@ -259,6 +259,6 @@ def power_unexplained(figures: Figures) -> bool:
     return beyond - max(0.0, figures.attributable_rate) > POWER_ABOVE
 
 
-def recall_near_zero(figures: Figures) -> bool:
+def recall_near_zero(figures: CheckedFigures) -> bool:
     """Whether blocking separated nearly all true pairs."""
     return figures.blocking_recall is not None and figures.blocking_recall < RECALL_NEAR_ZERO

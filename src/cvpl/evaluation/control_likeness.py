@@ -21,7 +21,7 @@ from cvpl.evaluation.linear_separation import classifier_test
 from cvpl.evaluation.related_rows import RelatedRows, related_rows
 from cvpl.evaluation.repeated_rows import RepeatedRows, repeated_rows
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
-from cvpl.result.rounding import ALL_NUMBERS, Grid
+from cvpl.result.rounding import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, Labels, Table
 from cvpl.tables.keys.row_keys import row_keys
 
@@ -70,7 +70,7 @@ class JointLikeness:
 
 
 @dataclass(frozen=True)
-class Copies:
+class CopiedShare:
     """The share of controls that duplicate an original's row, and the share of originals that duplicate another's.
 
     `beyond_chance` is (control - original) / (1 - original): the share of the control that must have been copied.
@@ -120,7 +120,7 @@ class ControlLikeness:
 
     columns: tuple[ColumnLikeness, ...]
     joint: JointLikeness
-    copies: Copies
+    copies: CopiedShare
     enough: bool
     doubles: Doubles
     relations: Relations = NO_RELATIONS
@@ -141,7 +141,7 @@ class ControlLikeness:
 
 
 def control_likeness(
-    original: Table, control: Table, rng: np.random.Generator, grid: Grid = ALL_NUMBERS
+    original: Table, control: Table, rng: np.random.Generator, grid: RoundingGrid = ALL_NUMBERS
 ) -> ControlLikeness:
     """Compare a control with the originals: column by column, jointly, and by rows that are equal or related.
 
@@ -186,7 +186,7 @@ def _sample(table: Table, most: int, rng: np.random.Generator) -> Table:
 
 
 def _column(
-    name: str, first: ColumnData, second: ColumnData, level: float, grid: Grid, *, enough: bool
+    name: str, first: ColumnData, second: ColumnData, level: float, grid: RoundingGrid, *, enough: bool
 ) -> ColumnLikeness:
     known = first.known(), second.known()
     distance, p_value = _known_distance(first, second, name)
@@ -216,7 +216,7 @@ def _label_distance(first: Labels, second: Labels, name: str) -> tuple[float, fl
     return total_variation(first.counts(), second.counts())
 
 
-def _relations(original: Table, control: Table, rng: np.random.Generator, grid: Grid) -> Relations:
+def _relations(original: Table, control: Table, rng: np.random.Generator, grid: RoundingGrid) -> Relations:
     found = related_rows(_sample(original, MOST_JOINT, rng), _sample(control, MOST_JOINT, rng), rng)
     if found is None:
         return NO_RELATIONS
@@ -241,8 +241,8 @@ def _repeated(
     control: Table,
     rng: np.random.Generator,
     for_test: np.random.Generator,
-    grid: Grid,
-) -> tuple[Copies, Doubles]:
+    grid: RoundingGrid,
+) -> tuple[CopiedShare, Doubles]:
     """Copies of originals in the control, and doubles in it."""
     keys, others = row_keys(original), row_keys(control)
     ordered = np.sort(keys)
@@ -263,11 +263,11 @@ def _repeated(
         message = f"{usual:.1%} of the originals have a duplicate, so copies cannot show whether the control overlaps"
     else:
         message = f"{shown:.1%} of the control's rows are copies of originals, and {usual:.1%} are expected"
-    copies = Copies(share, base, beyond, suspicious, message)
+    copies = CopiedShare(share, base, beyond, suspicious, message)
     return copies, _doubles(tested, grid, usual=base >= RARE_DOUBLES)
 
 
-def _doubles(tested: RepeatedRows, grid: Grid, *, usual: bool) -> Doubles:
+def _doubles(tested: RepeatedRows, grid: RoundingGrid, *, usual: bool) -> Doubles:
     message = (
         f"{grid.nearest(tested.doubled):.1%} of the control's rows occur in it more than once, where "
         f"{grid.nearest(tested.expected):.1%} are expected"

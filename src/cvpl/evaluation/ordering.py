@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Place:
+class RankRange:
     """The range of possible ranks of an item, from `first` to `last`; equal if it has no ties."""
 
     first: int
     last: int
 
 
-def places(above: NDArray[np.bool_]) -> list[Place]:
+def places(above: NDArray[np.bool_]) -> list[RankRange]:
     """The rank ranges of m items; `above[i, j]` says that i is clearly above j.
 
         first = 1 + |{j : j clearly above i}|        last = m - |{j : i clearly above j}|
 
     Ties are not transitive: if a is above c, and b is tied with both, a has the ranks 1 to 2, b 1 to 3 and c 2 to 3.
     """
-    return [Place(1 + int(above[:, i].sum()), len(above) - int(above[i].sum())) for i in range(len(above))]
+    return [RankRange(1 + int(above[:, i].sum()), len(above) - int(above[i].sum())) for i in range(len(above))]
 
 
-def places_by_value(values: Sequence[float]) -> list[Place]:
+def places_by_value(values: Sequence[float]) -> list[RankRange]:
     """The ranks by value alone, the largest first; equal values share their ranks."""
     found = np.asarray(values, dtype=np.float64)
     return places(found[:, None] > found[None, :])

@@ -56,29 +56,29 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class Reading:
+class RiskReading:
     """The false-positive rate for all attackers of one audit, or None and the reason if no rate has an interval."""
 
     false_rate: float | None
     refused: str = ""
 
 
-def choose_reading(measurements: Iterable[Measurement]) -> Reading:
+def choose_reading(measurements: Iterable[Measurement]) -> RiskReading:
     """The smallest false-positive rate at which the power of every attacker with a control has an interval.
 
     All attackers use one rate, so that they can be compared. Without any attacker with a control there is none.
     """
     found = [measured for measured in measurements if measured.has_control]
     if not found:
-        return Reading(None, "there is no control")
+        return RiskReading(None, "there is no control")
     refused = ""
     fewest = min(measured.controls for measured in found)
     for rate in (FALSE_RATE, *LARGER_FALSE_RATES):
         refusals = [measured.power_interval(rate).refused for measured in found]
         refused = next((reason for reason in refusals if reason), "")
         if not refused and can_be_read(rate, fewest):
-            return Reading(rate)
-    return Reading(None, refused or f"{counted(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
+            return RiskReading(rate)
+    return RiskReading(None, refused or f"{counted(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
 
 
 def can_be_read(false_rate: float, controls: int) -> bool:

@@ -169,7 +169,7 @@ def _implies(fine: Scheme, coarse: Scheme) -> bool:
     return all(any(key.implies(wanted) for key in fine) for wanted in coarse)
 
 
-class Ladder(Settings):
+class BlockingLadder(Settings):
     """Blockings from the most to the least restrictive, for progressive evaluation (paper, Algorithm 2).
 
     Each rung must relax the one before it. Evaluation stops once the rate gains less than `stop_below`, never before
@@ -180,7 +180,7 @@ class Ladder(Settings):
     stop_below: Annotated[float, Field(ge=0, le=1)] = 0.005
 
     @model_validator(mode="after")
-    def _nested(self) -> Ladder:
+    def _nested(self) -> BlockingLadder:
         for number in range(1, len(self.rungs)):
             if not self.rungs[number].relaxes(self.rungs[number - 1]):
                 raise ValueError(

@@ -39,7 +39,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ResultDifference:
     """All figures side by side, and the differences in inputs, settings and warnings.
 
     `cautions` state why the figures of the two audits are not directly comparable.
@@ -53,7 +53,7 @@ class Difference:
     gone_warnings: tuple[str, ...]
 
 
-def difference(before: AuditResult, after: AuditResult) -> Difference:
+def difference(before: AuditResult, after: AuditResult) -> ResultDifference:
     """Compare two results."""
     changes = [
         _risk(before, after),
@@ -90,7 +90,7 @@ def difference(before: AuditResult, after: AuditResult) -> Difference:
         pair = [None if side.truth is None else getattr(side.truth, name) for side in (before, after)]
         changes.append(Change(name.replace("_", " "), pair[0], pair[1]))
     warnings = [_warnings(side) for side in (before, after)]
-    return Difference(
+    return ResultDifference(
         cautions=tuple(_cautions(before, after)),
         changes=tuple(change for change in changes if (change.before, change.after) != (None, None)),
         inputs=tuple(_inputs(before, after)),

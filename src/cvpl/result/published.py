@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from cvpl.result.marks import Count, Rows, Share, Stated, Statistic
-from cvpl.result.rounding import Grid, grid_of, rounded_count, rounded_statistic
+from cvpl.result.rounding import RoundingGrid, grid_of, rounded_count, rounded_statistic
 from cvpl.result.section import Section
 from cvpl.wording import counted
 
@@ -31,7 +31,7 @@ class Disclosure:
     k: int
     sizes: Mapping[str, int] = field(default_factory=dict)
 
-    def grid(self, of: str) -> Grid:
+    def grid(self, of: str) -> RoundingGrid:
         """The multiples for a share of the people `of`."""
         return grid_of(_size(of, self.sizes), self.k)
 

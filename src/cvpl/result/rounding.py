@@ -21,7 +21,7 @@ _DIGITS = 3
 
 
 @dataclass(frozen=True)
-class Grid:
+class RoundingGrid:
     """The multiples of digit / whole; a digit of 0 stands for all numbers.
 
     A share that is at least `least` from 0 or 1 is not rounded to it: 0 stands for fewer than k people, 1 for all but
@@ -71,10 +71,10 @@ class Grid:
         return number * self.digit / self.whole
 
 
-ALL_NUMBERS = Grid(0, 1)
+ALL_NUMBERS = RoundingGrid(0, 1)
 
 
-def grid_of(people: float, k: int) -> Grid:
+def grid_of(people: float, k: int) -> RoundingGrid:
     """The multiples to which a share of so many people is rounded.
 
     Their step is the smallest of 1, 2 and 5 times a power of ten that is at least k / people, and at most 1.
@@ -82,12 +82,12 @@ def grid_of(people: float, k: int) -> Grid:
     if k <= 1:
         return ALL_NUMBERS
     least = k / people if people else math.inf
-    found, whole = Grid(1, 1, least), 10
+    found, whole = RoundingGrid(1, 1, least), 10
     while True:
         for digit in (5, 2, 1):
             if digit * people < k * whole:
                 return found
-            found = Grid(digit, whole, least)
+            found = RoundingGrid(digit, whole, least)
         whole *= 10
 
 

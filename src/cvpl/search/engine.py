@@ -12,13 +12,13 @@ whole tables is small:
     columns              `Place`             storage of a table's columns      tables/columns.py
     fitting features     `ColumnSummary`     label counts, means, quartiles    operators/vectorization/summaries.py
     feature vectors      `FeatureVectors`    moments, embeddings of some rows  operators/feature_vectors.py
-    scores of pairs      `Source`            scores and scorers of some rows   operators/similarity/scorers.py
+    scores of pairs      `ScoreSource`       scores and scorers of some rows   operators/similarity/scorers.py
     search               `SearchEngine`      the best candidates               here
     rates                `ScoreCounts`       how many reach a threshold        evaluation/rates.py
 
-The result of an engine must be the same to the last bit on every machine: scores are those of `Source.pairs`. Two other
-steps still run in this process for every engine: means over all pairs (`rare_values.log_means`, for the evidence by
-density) and samples of pairs (`pairs`, for distributions of similarities).
+The result of an engine must be the same to the last bit on every machine: scores are those of `ScoreSource.pairs`. Two
+other steps still run in this process for every engine: means over all pairs (`rare_values.log_means`, for the evidence
+by density) and samples of pairs (`pairs`, for distributions of similarities).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cvpl.errors import UsageError
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import ScoreSource
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import IN_PROCESS, Budget
@@ -47,7 +47,7 @@ class SearchEngine(Protocol):
 
     def find_best(
         self,
-        scorer: Source,
+        scorer: ScoreSource,
         partitions: Sequence[Partition],
         *,
         left_out: LeftOut | None = None,
@@ -69,7 +69,7 @@ class InProcessEngine:
 
     def find_best(
         self,
-        scorer: Source,
+        scorer: ScoreSource,
         partitions: Sequence[Partition],
         *,
         left_out: LeftOut | None = None,

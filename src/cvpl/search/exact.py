@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import ScoreSource
 from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, Counts, ScoredPairs, SearchOutcome
 from cvpl.search.blas_threads import limit_own_blas, one_blas_thread
@@ -67,7 +67,7 @@ TREE_RECORD = 5_000
 
 
 def find_best(
-    scorer: Source,
+    scorer: ScoreSource,
     partitions: Sequence[Partition],
     *,
     left_out: LeftOut | None = None,

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.similarity import Scorer, Source
+from cvpl.operators.similarity import Scorer, ScoreSource
 from cvpl.search.best import ScoredPairs
 from cvpl.search.blocks import Partition, SortedBlocks, ranges
 from cvpl.search.budget import Budget
@@ -33,7 +33,7 @@ class Group:
     of `skip_query` and `skip_candidate`, sorted by query, are left out.
     """
 
-    source: Source
+    source: ScoreSource
     query_rows: Ints
     candidate_rows: Ints
     rectangles: Ints
@@ -43,7 +43,7 @@ class Group:
     skip_candidate: Ints
 
     @classmethod
-    def of(cls, blocks: SortedBlocks, source: Source) -> Group:
+    def of(cls, blocks: SortedBlocks, source: ScoreSource) -> Group:
         """All blocks as one group."""
         rectangles = np.hstack([blocks.query_ends, blocks.candidate_ends])
         orders = blocks.query_order, blocks.candidate_order
@@ -106,7 +106,7 @@ class Group:
         return places[0][inside], places[1][inside]
 
 
-def groups(blocks: SortedBlocks, scorer: Source, budget: Budget) -> Iterator[Group]:
+def groups(blocks: SortedBlocks, scorer: ScoreSource, budget: Budget) -> Iterator[Group]:
     """The blocks in groups that fit in memory; a block that does not fit alone is cut into rectangles."""
     most = max(_FEWEST, budget.group_bytes // (_COPIES * scorer.record_bytes + _OVERHEAD))
     everything = Group.of(blocks, scorer)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import ScoreSource
 from cvpl.search.blocks import LeftOut, Partition, SortedBlocks, layouts, sort_blocks
 from cvpl.search.budget import Budget
 from cvpl.search.groups import groups
@@ -36,7 +36,7 @@ class PairSimilarities:
 
 
 def candidate_similarities(
-    scorer: Source,
+    scorer: ScoreSource,
     partitions: Sequence[Partition],
     rng: np.random.Generator,
     *,

@@ -61,7 +61,7 @@ def count_blocks(scheme: tuple[Key, ...], queries: ClusterTable, candidates: Clu
     from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
 
     sides = [
-        table.frame.mapInArrow(Guarded(_Counted(scheme, table.reader)), "block long, records long")
+        table.frame.mapInArrow(Guarded(_CountedBlocks(scheme, table.reader)), "block long, records long")
         .groupBy("block")
         .agg(sql.sum("records").alias(name))
         for table, name in ((queries, "queries"), (candidates, "candidates"))
@@ -89,7 +89,7 @@ def _one_block(queries: ClusterTable, candidates: ClusterTable) -> BlockCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Counted:
+class _CountedBlocks:
     """Counts the records of each block in a batch."""
 
     scheme: tuple[Key, ...]

@@ -79,7 +79,7 @@ def search(
     cluster = queries.cluster
     counts = count_blocks(scheme, queries, candidates)
     partitioning = Partitioning.of(counts, queries.rows + candidates.rows)
-    task = _Task(representation.bare(), scheme, queries.reader, candidates.reader)
+    task = _SearchTask(representation.bare(), scheme, queries.reader, candidates.reader)
     asked, there = (
         partitioning.distribute(scheme, queries, "queries"),
         partitioning.distribute(scheme, candidates, "candidates"),
@@ -128,7 +128,7 @@ def _count_again(
     merged: DataFrame,
     partitioning: Partitioning,
     scheme: tuple[Key, ...],
-    task: _Task,
+    task: _SearchTask,
     queries: ClusterTable,
     candidates: ClusterTable,
 ) -> DataFrame:
@@ -153,7 +153,7 @@ def _count_again(
 class _Counting:
     """Counts the candidates of a task that reach a score, for some queries."""
 
-    task: _Task
+    task: _SearchTask
     places: Ints
     thresholds: NDArray[np.float64]
 
@@ -188,7 +188,7 @@ def _reconcile(found: DataFrame, queries: int, pairs: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class _SearchTask:
     """Searches the queries of a task among its candidates."""
 
     representation: Representation

@@ -23,7 +23,7 @@ from cvpl.config.written import ProtectConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import GaussianCopula, KAnonymity, Mondrian, Perturbation, copula, full_domain
-from cvpl.laboratory.mechanisms.hierarchies import Level, check_nested, label_levels, number_levels, time_levels
+from cvpl.laboratory.mechanisms.hierarchies import CodedLevel, check_nested, label_levels, number_levels, time_levels
 from cvpl.laboratory.mechanisms.perturbation import LEVELS, usual_noise
 from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec, Type
@@ -142,7 +142,7 @@ class Protector:
         self._plan, self.frame, self._synthesized = resolved, frame, synthesized
         self._settings = resolved.config.protect or ProtectConfig()
         self._specs = {spec.name: spec for spec in resolved.specs}
-        self._levels: dict[str, Sequence[Level]] | None = None
+        self._levels: dict[str, Sequence[CodedLevel]] | None = None
         self._check_settings()
 
     @classmethod
@@ -195,7 +195,7 @@ class Protector:
             return self._settings.columns
         return tuple(spec.name for spec in self._specs.values() if spec.role == "quasi_identifier")
 
-    def hierarchies(self) -> dict[str, Sequence[Level]]:
+    def hierarchies(self) -> dict[str, Sequence[CodedLevel]]:
         """The levels of these columns."""
         if self._levels is None:
             self._levels = {name: self._levels_of(self._specs[name]) for name in self.columns}
@@ -214,7 +214,7 @@ class Protector:
         paths = {spec.name: spec.path for spec in grouped}
         return Mondrian(k, self.columns, paths, {spec.name: _spelling(spec) for spec in grouped})
 
-    def _levels_of(self, spec: ColumnSpec) -> list[Level]:
+    def _levels_of(self, spec: ColumnSpec) -> list[CodedLevel]:
         frame, name = self.frame, spec.name
         if spec.type == "numeric":
             return number_levels(frame.numbers[name], self._settings.widths.get(name), whole=name in frame.whole)

@@ -50,14 +50,14 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class RangeColumn:
     """A range of whole numbers from 0, both ends included, for each record of a table; empty if it has no value."""
 
     low: Codes
     high: Codes
 
     @classmethod
-    def where(cls, known: Known, low: NDArray[np.integer], high: NDArray[np.integer]) -> Ranges:
+    def where(cls, known: Known, low: NDArray[np.integer], high: NDArray[np.integer]) -> RangeColumn:
         """The ranges of the known values, and empty ones."""
         ends = (np.where(known, end, none).astype(np.int32) for end, none in zip((low, high), _EMPTY, strict=True))
         return cls(*ends)
@@ -67,22 +67,22 @@ class Ranges:
         """Which records have a value."""
         return self.high >= 0
 
-    def take(self, rows: Rows) -> Ranges:
+    def take(self, rows: Rows) -> RangeColumn:
         """The same for some of the records."""
-        return Ranges(self.low[rows], self.high[rows])
+        return RangeColumn(self.low[rows], self.high[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class ComparedColumn:
+class WeighedColumn:
     """One column of two tables; `equal` says that every range is one number, so that agreement is equality."""
 
     name: str
-    queries: Ranges
-    candidates: Ranges
+    queries: RangeColumn
+    candidates: RangeColumn
     equal: bool
 
     @classmethod
-    def of(cls, name: str, queries: Ranges, candidates: Ranges) -> ComparedColumn:
+    def of(cls, name: str, queries: RangeColumn, candidates: RangeColumn) -> WeighedColumn:
         """Check whether agreement is equality."""
         equal = all(bool(((side.low == side.high) | ~side.known).all()) for side in (queries, candidates))
         return cls(name, queries, candidates, equal)
@@ -107,16 +107,16 @@ class ComparedColumn:
         over = int(np.searchsorted(np.sort(theirs.high), mine.low, side="left").sum())
         return begun - over, pairs
 
-    def take(self, queries: Rows, candidates: Rows) -> ComparedColumn:
+    def take(self, queries: Rows, candidates: Rows) -> WeighedColumn:
         """The same column for some of the records, in another order."""
-        return ComparedColumn(self.name, self.queries.take(queries), self.candidates.take(candidates), self.equal)
+        return WeighedColumn(self.name, self.queries.take(queries), self.candidates.take(candidates), self.equal)
 
 
 def compare_tables(
     queries: Table, candidates: Table, attacker: Attacker, comparison: Comparison
-) -> tuple[ComparedColumn, ...]:
+) -> tuple[WeighedColumn, ...]:
     """Every column that the attacker compares; a column excluded from vectorization is excluded here too."""
-    compared: list[ComparedColumn] = []
+    compared: list[WeighedColumn] = []
     for spec in queries.specs:
         choice = attacker.vectorization.columns.get(spec.name)
         if choice is not None and not choice.vectorize:
@@ -134,31 +134,31 @@ def _compared(
     sides: Sequence[ColumnData],
     comparison: Comparison,
     features: Sequence[Feature],
-) -> list[ComparedColumn]:
+) -> list[WeighedColumn]:
     """A column of two tables, of the first one's type, as it is compared; a time by its features, if there are any."""
     return [_by_ranges(spec, sides, comparison)]
 
 
-def _by_ranges(spec: ColumnSpec, sides: Sequence[ColumnData], comparison: Comparison) -> ComparedColumn:
+def _by_ranges(spec: ColumnSpec, sides: Sequence[ColumnData], comparison: Comparison) -> WeighedColumn:
     tolerance = comparison.tolerance.get(spec.name, 0.0) * (1 + _ROUNDING)
     known = [side.known() for side in sides]
-    return ComparedColumn.of(spec.name, *_ranked(known, [_widened(side, tolerance) for side in sides]))
+    return WeighedColumn.of(spec.name, *_ranked(known, [_widened(side, tolerance) for side in sides]))
 
 
 @_compared.register(Times)
 def _compared_times(
     first: Times, spec: ColumnSpec, sides: Sequence[Times], comparison: Comparison, features: Sequence[Feature]
-) -> list[ComparedColumn]:
+) -> list[WeighedColumn]:
     return [_feature(spec, feature, sides) for feature in features] or [_by_ranges(spec, sides, comparison)]
 
 
 @_compared.register(Labels)
 def _compared_labels(
     first: Labels, spec: ColumnSpec, sides: Sequence[Labels], comparison: Comparison, features: Sequence[Feature]
-) -> list[ComparedColumn]:
+) -> list[WeighedColumn]:
     low, high = _paths(spec, first.labels)
-    ranges = (Ranges.where(side.known(), low[side.codes], high[side.codes]) for side in sides)
-    return [ComparedColumn.of(spec.name, *ranges)]
+    ranges = (RangeColumn.where(side.known(), low[side.codes], high[side.codes]) for side in sides)
+    return [WeighedColumn.of(spec.name, *ranges)]
 
 
 @singledispatch
@@ -174,15 +174,15 @@ def _widened_times(side: Times, tolerance: float) -> tuple[NDArray[Any], NDArray
     return first, last + round(tolerance * 1e6)
 
 
-def _feature(spec: ColumnSpec, feature: Feature, sides: Sequence[Times]) -> ComparedColumn:
+def _feature(spec: ColumnSpec, feature: Feature, sides: Sequence[Times]) -> WeighedColumn:
     """A datetime column by one of its features, which is missing if the span does not determine it."""
     origin = earliest(sides)
     raw = [time_feature(side, feature, origin) for side in sides]
     ranges = _ranked([~np.isnan(values) for values in raw], [(values, values) for values in raw])
-    return ComparedColumn.of(f"{spec.name}.{feature}", *ranges)
+    return WeighedColumn.of(f"{spec.name}.{feature}", *ranges)
 
 
-def _ranked(known: Sequence[Known], ends: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> list[Ranges]:
+def _ranked(known: Sequence[Known], ends: Sequence[tuple[NDArray[Any], NDArray[Any]]]) -> list[RangeColumn]:
     """Both tables' ends by their joint rank, which preserves every comparison of two ends."""
     plain = all(low is high for low, high in ends)
     pooled = [end for low, high in ends for end in ((low,) if plain else (low, high))]
@@ -191,7 +191,7 @@ def _ranked(known: Sequence[Known], ends: Sequence[tuple[NDArray[Any], NDArray[A
     result = []
     for here in known:
         low = next(parts)
-        result.append(Ranges.where(here, low, low if plain else next(parts)))
+        result.append(RangeColumn.where(here, low, low if plain else next(parts)))
     return result
 
 

@@ -18,7 +18,7 @@ from cvpl.operators.similarity.near_best import lowest_near_best
 from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
-from cvpl_paper.baselines.agreement import ComparedColumn
+from cvpl_paper.baselines.agreement import WeighedColumn
 from cvpl_paper.baselines.block_pairs import listed_pairs
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ class PatternScorer:
     position. `lacking` holds the bits of the missing values of queries and candidates.
     """
 
-    columns: tuple[ComparedColumn, ...]
+    columns: tuple[WeighedColumn, ...]
     lacking: tuple[Bits, Bits]
     agree: Floats
     differ: Floats
@@ -56,7 +56,7 @@ class PatternScorer:
 
     @classmethod
     def of(
-        cls, columns: Sequence[ComparedColumn], rows: tuple[int, int], agree: Floats, differ: Floats
+        cls, columns: Sequence[WeighedColumn], rows: tuple[int, int], agree: Floats, differ: Floats
     ) -> PatternScorer:
         """A scorer of two tables with these numbers of rows."""
         mine, theirs = np.zeros(rows[0], dtype=np.uint32), np.zeros(rows[1], dtype=np.uint32)
@@ -118,7 +118,7 @@ class PatternScorer:
 
 
 def count_patterns(
-    columns: Sequence[ComparedColumn], partitions: Sequence[Partition], budget: Budget | None = None
+    columns: Sequence[WeighedColumn], partitions: Sequence[Partition], budget: Budget | None = None
 ) -> Patterns:
     """Count every pattern among the pairs that share a block in any of the partitions, each pair once.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import ScoreSource
 from cvpl.search.blocks import Partition, layouts
 from cvpl.search.budget import Budget
 from cvpl.search.groups import Group, groups
@@ -20,7 +20,7 @@ LISTED = 1 << 17
 
 
 def listed_pairs(
-    source: Source, partitions: Sequence[Partition], budget: Budget, most: int = LISTED
+    source: ScoreSource, partitions: Sequence[Partition], budget: Budget, most: int = LISTED
 ) -> Iterator[tuple[Group, Ints, Ints]]:
     """Every pair that shares a block in any partition, once: a group, and positions of queries and candidates in it.
 

@@ -23,7 +23,7 @@ from cvpl.operators.similarity.expectation_maximization import MOST_STEPS, TOLER
 from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.best import BestCandidates
 from cvpl.tables.columns import Table
-from cvpl_paper.baselines.agreement import ComparedColumn, Comparison, compare_tables
+from cvpl_paper.baselines.agreement import Comparison, WeighedColumn, compare_tables
 from cvpl_paper.baselines.agreement_patterns import PatternScorer, count_patterns
 from cvpl_paper.baselines.hits import shared_hits
 
@@ -130,7 +130,7 @@ class Links:
 
 
 @dataclass(frozen=True)
-class Figures:
+class LinkFigures:
     """The figures of the baseline; those that need the true matches are None without them, and 0/0 is None.
 
     `linkage_rate` is the share of all originals with a candidate whose P(match) is 1/2 or more, `naive_linkage_rate`
@@ -181,21 +181,21 @@ def link(attack: Attack, model: FellegiSunter) -> Links:
     return Links(model, attack.find(scorer, attack.partitions), scorer)
 
 
-def figures(attack: Attack, links: Links, truth: Truth | None = None) -> Figures:
+def figures(attack: Attack, links: Links, truth: Truth | None = None) -> LinkFigures:
     """The figures of the links, including how many are right if the truth is known."""
     found, posterior, weight = links.found, links.by_posterior, links.by_weight
     rates = float(np.mean(posterior)), float(np.mean(weight))
     if truth is None:
-        return Figures(*rates, None, None, None)
+        return LinkFigures(*rates, None, None, None)
     hit = shared_hits(found, links.scorer, attack.partitions, truth.matches)
     precision = (
         share(float(hit[linked].sum()), int(linked.sum())) if truth.complete else None for linked in (posterior, weight)
     )
-    return Figures(*rates, share(float(hit[truth.has_match].sum()), int(truth.has_match.sum())), *precision)
+    return LinkFigures(*rates, share(float(hit[truth.has_match].sum()), int(truth.has_match.sum())), *precision)
 
 
 def _start(
-    attack: Attack, columns: list[ComparedColumn], in_blocks: Floats, pairs: int, estimation: Estimation
+    attack: Attack, columns: list[WeighedColumn], in_blocks: Floats, pairs: int, estimation: Estimation
 ) -> Parameters:
     """The start values of EM; u keeps its start value if it is fixed."""
     u = in_blocks

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.similarity import Source
+from cvpl.operators.similarity import ScoreSource
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut, Partition, together
 
 Floats = NDArray[np.float64]
 
 
-def shared_hits(found: BestCandidates, scorer: Source, partitions: Sequence[Partition], matches: LeftOut) -> Floats:
+def shared_hits(
+    found: BestCandidates, scorer: ScoreSource, partitions: Sequence[Partition], matches: LeftOut
+) -> Floats:
     """For each query, the share of matches among the candidates tied for the best; 0 without a candidate.
 
     A candidate within 1e-6 of the best is tied with it, as in `evaluation.truth`; a match outside the block does not

@@ -47,11 +47,11 @@ SEARCHED_AGAIN = 100_000
 
 def inference(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> Inference | None:
     """Infer every secret that original and release have; None if there is none, or nothing is known."""
-    return _Run(ensemble, resolved, inputs).figures()
+    return _InferenceRun(ensemble, resolved, inputs).figures()
 
 
 @dataclass(eq=False)
-class _Run:
+class _InferenceRun:
     """The attackers on every secret of one audit."""
 
     ensemble: EnsembleOutcome

@@ -13,7 +13,7 @@ from cvpl.evaluation.intervals.intervals import interval_fields
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.operators.threshold import Calibrate
-from cvpl.result.rounding import Grid
+from cvpl.result.rounding import RoundingGrid
 
 
 def rate(measured: Measurement) -> out.Rate:
@@ -95,7 +95,7 @@ def power(measured: Measurement, reading: float | None = None) -> list[out.Power
     return found
 
 
-def alignment(measured: Measurement, grid: Grid) -> list[out.AlignedColumn] | None:
+def alignment(measured: Measurement, grid: RoundingGrid) -> list[out.AlignedColumn] | None:
     """The granularity to which the attacker aligned each column; null without alignment."""
     form = measured.attack.form
     if form is None:

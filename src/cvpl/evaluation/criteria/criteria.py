@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.criteria.classes import Codes, EquivalenceClasses, combined_codes
-from cvpl.evaluation.criteria.diversity import Diversity, ValueCounts, diversity
+from cvpl.evaluation.criteria.diversity import ClassValueCounts, Diversity, diversity
 from cvpl.evaluation.criteria.population_uniques import pitman_uniques, zayatz_uniques
 from cvpl.operators.alignment import detect
 from cvpl.tables.columns import ColumnData, Table
@@ -145,7 +145,7 @@ def _codes(column: ColumnData) -> Codes:
 
 
 def _secret(classes: EquivalenceClasses, column: ColumnData) -> SecretCriteria:
-    counts = ValueCounts.of_secret(classes, _codes(column))
+    counts = ClassValueCounts.of_secret(classes, _codes(column))
     varied, equal = diversity(counts), equal_distance(counts)
     assert varied is not None and equal is not None  # noqa: PT018, S101 - there are records
     return SecretCriteria(varied, equal, ordered_distance(counts) if column.ordered else None)
@@ -170,7 +170,7 @@ def _in_population(
     return of_class, presence([part[rows:split] for part in parts], [part[split:] for part in parts])
 
 
-def equal_distance(counts: ValueCounts) -> float | None:
+def equal_distance(counts: ClassValueCounts) -> float | None:
     """The t of the equal distance: max over classes of 1/2 Σ_v |q_v - p_v|; None without records.
 
     q_v is the share of value v in the class, p_v in the release. Both sum to 1, so the distance is the sum of q_v - p_v
@@ -183,7 +183,7 @@ def equal_distance(counts: ValueCounts) -> float | None:
     return float(np.bincount(counts.of, more).max())
 
 
-def ordered_distance(counts: ValueCounts) -> float | None:
+def ordered_distance(counts: ClassValueCounts) -> float | None:
     """The t of the ordered distance: max over classes of 1/(m - 1) Σ_i |Σ over v <= i of (q_v - p_v)|.
 
     m is the number of different values in the release, in their order; with m = 1 the distance is 0. None without

@@ -13,7 +13,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class ValueCounts:
+class ClassValueCounts:
     """How often each sensitive value occurs in each class, one entry for each pair that occurs.
 
     Entries are sorted by class, then by value. A missing value (code -1) is a value of its own, after all others.
@@ -27,7 +27,7 @@ class ValueCounts:
     """The number of different values in the whole release."""
 
     @classmethod
-    def of_secret(cls, classes: EquivalenceClasses, secret: Codes) -> ValueCounts:
+    def of_secret(cls, classes: EquivalenceClasses, secret: Codes) -> ClassValueCounts:
         """Count the values of a sensitive column in each class."""
         known = int(secret.max(initial=-1)) + 1
         codes = np.where(secret >= 0, secret, known).astype(np.int64)
@@ -51,7 +51,7 @@ class Diversity:
     recursive_c: float | None
 
 
-def diversity(counts: ValueCounts) -> Diversity | None:
+def diversity(counts: ClassValueCounts) -> Diversity | None:
     """The l-diversity of one sensitive column; None without records."""
     if not len(counts.sizes):
         return None
@@ -60,14 +60,14 @@ def diversity(counts: ValueCounts) -> Diversity | None:
     return Diversity(distinct, entropy_l(counts), c)
 
 
-def entropy_l(counts: ValueCounts) -> float:
+def entropy_l(counts: ClassValueCounts) -> float:
     """exp(min over classes of -Σ q_v log q_v), where q_v is the share of value v in the class."""
     share = counts.count / counts.sizes[counts.of]
     entropy = np.bincount(counts.of, -share * np.log(share))
     return float(np.exp(max(0.0, entropy.min())))
 
 
-def recursive_c(counts: ValueCounts, level: int) -> float:
+def recursive_c(counts: ClassValueCounts, level: int) -> float:
     """The largest r_1 / (r_l + ... + r_m) over classes; r_1 >= r_2 >= ... are the counts of the values of a class.
 
     Recursive (c, l)-diversity asks for r_1 < c (r_l + ... + r_m) in every class, so it holds for every c above this

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups
-from cvpl.result.rounding import Grid, grid_of, rounded_count
+from cvpl.result.rounding import RoundingGrid, grid_of, rounded_count
 
 
 def rounded_rates(found: Subgroups, k: int) -> Subgroups:
@@ -47,7 +47,7 @@ def _row(row: GroupRow, k: int) -> GroupRow:
     )
 
 
-def _maximum(found: Subgroups, tables: tuple[GroupTable, ...], average: float, whole: Grid) -> Maximum:
+def _maximum(found: Subgroups, tables: tuple[GroupTable, ...], average: float, whole: RoundingGrid) -> Maximum:
     """The largest rate, with the figures of its row as that is published, and never below the average."""
     most = found.maximum
     pairs = [

@@ -26,7 +26,7 @@ from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.beliefs import Beliefs, best_hits, drawn_hits, normalized
 from cvpl.evaluation.inference.compatible_class import CompatibleClasses
 from cvpl.evaluation.inference.nearest import Nearest, Profiles, nearest_profiles, vote_scale
-from cvpl.evaluation.inference.secret import Secret, Truth
+from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
 from cvpl.operators.alignment import Granularity, detect
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
@@ -48,7 +48,9 @@ class BothBeliefs:
     control: Beliefs | None
     drawn: bool = False
 
-    def hits(self, secret: Secret, original: Truth, control: Truth | None, *, by_rarity: bool) -> list[Floats]:
+    def hits(
+        self, secret: Secret, original: SensitiveTruth, control: SensitiveTruth | None, *, by_rarity: bool
+    ) -> list[Floats]:
         """How right the guess of each original is, and of each control, if there are any."""
         found = []
         for beliefs, truth in ((self.original, original), (self.control, control)):
@@ -110,7 +112,7 @@ class Linked:
             found.append(_mixed(ahead, voted, reduce(add, told) / len(told)))
         return BothBeliefs(found[0], found[1])
 
-    def together(self, secrets: Sequence[Secret], truths: Sequence[Sequence[Truth | None]]) -> list[Floats]:
+    def together(self, secrets: Sequence[Secret], truths: Sequence[Sequence[SensitiveTruth | None]]) -> list[Floats]:
         """The share of the best candidates of each person that have all of several secrets right.
 
         `truths` are those of the originals, and those of the controls.

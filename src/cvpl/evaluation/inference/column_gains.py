@@ -17,7 +17,7 @@ from cvpl.attack.attack import Attack
 from cvpl.evaluation.inference.attackers import Linked
 from cvpl.evaluation.inference.beliefs import best_hits
 from cvpl.evaluation.inference.nearest import NEAREST, Profiles, highest, vote_scale
-from cvpl.evaluation.inference.secret import Secret, Truth
+from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
 from cvpl.operators.similarity import AgreementScorer, Scorer
 
 Ints = NDArray[np.int64]
@@ -36,7 +36,7 @@ def most_ranking(released: int) -> int:
 
 
 def gains(
-    links: Linked, secret: Secret, rows: tuple[Ints, Ints], truths: Sequence[Truth | None], again: Again | None
+    links: Linked, secret: Secret, rows: tuple[Ints, Ints], truths: Sequence[SensitiveTruth | None], again: Again | None
 ) -> dict[str, float] | None:
     """What is gained by each column; None if it cannot be measured.
 
@@ -79,7 +79,7 @@ def _gain(
     scorers: Sequence[Scorer | AgreementScorer],
     profiles: Profiles,
     secret: Secret,
-    truths: Sequence[Truth],
+    truths: Sequence[SensitiveTruth],
 ) -> float:
     found = [highest(scorer, NEAREST, done.budget.workers) for scorer in scorers]
     values, scale, shares = profiles.values(secret), vote_scale(done, found), []

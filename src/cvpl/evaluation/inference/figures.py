@@ -20,7 +20,7 @@ from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.beliefs import commonest_hits
 from cvpl.evaluation.inference.column_choices import Folds, choice_error, read_apart, with_choice
 from cvpl.evaluation.inference.scores import NOTHING_LEFT, Ends, Hits, attributable, attributable_ends, score_ends
-from cvpl.evaluation.inference.secret import Secret, Tolerance, Truth
+from cvpl.evaluation.inference.secret import Secret, SensitiveTruth, Tolerance
 from cvpl.evaluation.intervals.shares import CONFIDENCE
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Asked:
     units: tuple[Ints, Ints | None] | None = None
     folds: Folds | None = None
 
-    def truths(self, secret: Secret) -> tuple[Truth, Truth | None]:
+    def truths(self, secret: Secret) -> tuple[SensitiveTruth, SensitiveTruth | None]:
         """The secrets of these people."""
         control = None
         if self.control is not None and secret.control is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.inference.beliefs import Beliefs
-from cvpl.evaluation.inference.secret import Secret, Truth
+from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
 from cvpl.tables.columns import Labels, Table
 
 Floats = NDArray[np.float64]
@@ -180,7 +180,7 @@ def _forest(regresses: bool, seed: int, workers: int) -> Any:
     return kind(_TREES, max_features="sqrt", min_samples_leaf=2, n_jobs=workers, random_state=seed)
 
 
-def truth_codes(secret: Secret, truth: Truth) -> Ints:
+def truth_codes(secret: Secret, truth: SensitiveTruth) -> Ints:
     """The value of the release that each person has, or for numbers the nearest; -1 for none."""
     if truth.numbers is None:
         return np.where(truth.known & (truth.codes < secret.size), truth.codes, -1)

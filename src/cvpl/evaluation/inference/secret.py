@@ -59,16 +59,16 @@ class Tolerance:
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class SensitiveTruth:
     """The secrets of some people: codes of labels (-1: missing), or numbers; and who has one."""
 
     known: Flags
     codes: Ints
     numbers: Floats | None
 
-    def take(self, rows: NDArray[np.intp]) -> Truth:
+    def take(self, rows: NDArray[np.intp]) -> SensitiveTruth:
         """The secrets of some of the people."""
-        return Truth(self.known[rows], self.codes[rows], None if self.numbers is None else self.numbers[rows])
+        return SensitiveTruth(self.known[rows], self.codes[rows], None if self.numbers is None else self.numbers[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +87,8 @@ class Secret:
     shares: Floats
     values: Floats | None
     tolerance: Tolerance
-    original: Truth
-    control: Truth | None
+    original: SensitiveTruth
+    control: SensitiveTruth | None
     members: Any = None
 
     @property
@@ -136,7 +136,7 @@ class Secret:
         # Labels that only people have come after those of the release, and are never guessed.
         others = np.setdiff1d(np.arange(len(place) - 1), used)
         place[others] = len(used) + np.arange(len(others))
-        truths = [Truth(column.codes >= 0, place[column.codes], None) for column in (people[0], *people[2:])]
+        truths = [SensitiveTruth(column.codes >= 0, place[column.codes], None) for column in (people[0], *people[2:])]
         made = cls._made(name, "category", place[codes], len(used), None, Tolerance(), truths)
         if not groups:
             return made
@@ -164,7 +164,7 @@ class Secret:
         values = people[1][known][order][middle] if len(cells) else np.zeros(0)
         nowhere = [np.full(len(numbers), -1, dtype=np.int64) for numbers in (people[0], *people[2:])]
         truths = [
-            Truth(np.isfinite(numbers), codes, numbers)
+            SensitiveTruth(np.isfinite(numbers), codes, numbers)
             for numbers, codes in zip((people[0], *people[2:]), nowhere, strict=True)
         ]
         return cls._made(name, kind, released, len(cells), values, tolerance, truths)
@@ -178,13 +178,13 @@ class Secret:
         size: int,
         values: Floats | None,
         tolerance: Tolerance,
-        truths: list[Truth],
+        truths: list[SensitiveTruth],
     ) -> Secret:
         counts = np.bincount(released[released >= 0], minlength=size).astype(np.float64)
         shares = counts / max(1.0, counts.sum())
         return cls(name, kind, released, shares, values, tolerance, truths[0], truths[1] if len(truths) > 1 else None)
 
-    def right(self, guess: Ints, truth: Truth) -> Floats:
+    def right(self, guess: Ints, truth: SensitiveTruth) -> Floats:
         """1 where the guessed value of a person is right, else 0; a guess of -1 is no guess.
 
         The guess of a group is drawn from its members: it is right with the share of the person's value in it.
@@ -247,7 +247,7 @@ class Secret:
         return np.asarray(-np.log(np.clip(shares, 1e-12, 1.0)))
 
 
-def _numbers(truth: Truth) -> Floats:
+def _numbers(truth: SensitiveTruth) -> Floats:
     assert truth.numbers is not None  # noqa: S101 - the truth about numbers is numbers
     return truth.numbers
 

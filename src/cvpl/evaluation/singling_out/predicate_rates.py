@@ -17,7 +17,7 @@ from cvpl.evaluation.singling_out.predicates import (
     WRITTEN,
     AskedTable,
     Predicate,
-    Release,
+    SeenRelease,
     write_predicates,
 )
 from cvpl.tables.columns import Table
@@ -66,7 +66,7 @@ def predicate_rates(
     names = [spec.name for spec in released.specs if spec.name in original.columns]
     specs = {spec.name: spec for spec in released.specs}
     groups = [LabelGroups.of(specs[name], released.columns[name]) for name in names]
-    release = Release.of(released, names, groups)
+    release = SeenRelease.of(released, names, groups)
     written = {columns: write_predicates(release, columns, wanted, rng) for columns in COLUMNS}
     written = {columns: found for columns, found in written.items() if found}
     people = AskedTable(original, names, groups)

@@ -64,7 +64,7 @@ class AskedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class SeenRelease:
     """The release as the attacker sees it: its columns, their medians, and whether they are ordered."""
 
     tested: AskedTable
@@ -73,7 +73,7 @@ class Release:
     ordered: tuple[bool, ...]
 
     @classmethod
-    def of(cls, table: Table, names: Sequence[str], groups: Sequence[LabelGroups | None]) -> Release:
+    def of(cls, table: Table, names: Sequence[str], groups: Sequence[LabelGroups | None]) -> SeenRelease:
         """Prepare a release; a column without values has no median."""
         tested = AskedTable(table, names, groups)
         columns = [table.columns[name] for name in names]
@@ -97,7 +97,7 @@ class Release:
         return Condition(column, relation, low, high)
 
 
-def write_predicates(release: Release, columns: int, wanted: int, rng: np.random.Generator) -> list[Predicate]:
+def write_predicates(release: SeenRelease, columns: int, wanted: int, rng: np.random.Generator) -> list[Predicate]:
     """At most so many different predicates of so many columns, each of which one released record meets."""
     available = len(release.tested.columns)
     if columns > available or not release.tested.rows:
@@ -119,7 +119,7 @@ def write_predicates(release: Release, columns: int, wanted: int, rng: np.random
     return list(found)
 
 
-def _of_uniques(release: Release, columns: int, wanted: int, rng: np.random.Generator) -> list[Predicate]:
+def _of_uniques(release: SeenRelease, columns: int, wanted: int, rng: np.random.Generator) -> list[Predicate]:
     """The values of released records that are unique by some of the columns, drawn from all sets that are looked at."""
     sets = list(combinations(range(len(release.codes)), columns))
     if len(sets) > SETS:
@@ -145,7 +145,7 @@ def _unique_rows(columns: Sequence[Codes], rows: int) -> Rows:
     return np.flatnonzero(classes.size_of_record == 1)
 
 
-def _of_one_column(release: Release, wanted: int, rng: np.random.Generator) -> list[Predicate]:
+def _of_one_column(release: SeenRelease, wanted: int, rng: np.random.Generator) -> list[Predicate]:
     """Values that one record has, and the ends of ordered columns, in random order."""
     found: dict[Condition, None] = {}
     for at, column in enumerate(release.tested.columns):

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.laboratory.frame import Coded, Frame
-from cvpl.laboratory.mechanisms.hierarchies import Level
+from cvpl.laboratory.mechanisms.hierarchies import CodedLevel
 from cvpl.wording import counted
 
 Floats = NDArray[np.float64]
@@ -56,7 +56,7 @@ class KAnonymity:
     """
 
     k: int
-    hierarchies: Mapping[str, Sequence[Level]] = field(repr=False)
+    hierarchies: Mapping[str, Sequence[CodedLevel]] = field(repr=False)
     removal: float = 0.05
 
     def __post_init__(self) -> None:
@@ -137,14 +137,14 @@ class KAnonymity:
         kept = np.flatnonzero(~removed)
         return table.take(kept[rng.permutation(len(kept))])
 
-    def _removed(self, levels: Sequence[Level]) -> NDArray[np.bool_]:
+    def _removed(self, levels: Sequence[CodedLevel]) -> NDArray[np.bool_]:
         """The rows whose class has fewer than k rows."""
         classes = _classes(levels)
         removed: NDArray[np.bool_] = np.bincount(classes)[classes] < self.k
         return removed
 
 
-def _at_level(table: Frame, name: str, level: Level) -> Frame:
+def _at_level(table: Frame, name: str, level: CodedLevel) -> Frame:
     """A column at a level: times stay times, other columns become categories."""
     if isinstance(level.values, np.ndarray):
         values = np.append(level.values, np.datetime64("NaT")).astype(level.values.dtype)
@@ -152,7 +152,7 @@ def _at_level(table: Frame, name: str, level: Level) -> Frame:
     return table.coded(name, Coded(level.codes, tuple(level.values)))
 
 
-def _classes(levels: Sequence[Level]) -> Ints:
+def _classes(levels: Sequence[CodedLevel]) -> Ints:
     """The number of each row's class of equal cells."""
     classes: Ints = np.zeros(len(levels[0].codes), dtype=np.int64)
     combinations = 1
@@ -166,7 +166,7 @@ def _classes(levels: Sequence[Level]) -> Ints:
     return np.unique(classes, return_inverse=True)[1].astype(np.int64)
 
 
-def _loss(levels: Sequence[Level], removed: NDArray[np.bool_]) -> float:
+def _loss(levels: Sequence[CodedLevel], removed: NDArray[np.bool_]) -> float:
     """The mean loss of a cell, where all cells of a removed row are lost."""
     total = sum((level.row_loss() for level in levels), start=np.zeros(len(removed)))
     return float(np.where(removed, len(levels), total).mean() / len(levels))

@@ -1,6 +1,6 @@
 """Hierarchies: the increasingly coarse levels of a column, from the value itself to full suppression.
 
-Level 0 is the value itself and the last level is a star. Between them are a number's intervals, a time's calendar
+CodedLevel 0 is the value itself and the last level is a star. Between them are a number's intervals, a time's calendar
 units, a label's groups. At each level every value of level 0 has one group, and the groups of a level are unions of
 those of the level below. The loss of a cell is Iyengar's: the share of the column's values that a cell allows besides
 its own, (allowed - 1) / (all - 1); 0 for the value itself, 1 for a star. For numbers and times it is a share of length.
@@ -31,7 +31,7 @@ _MOST_BINS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class CodedLevel:
     """A level of a hierarchy, for the rows of one column: one code per row, -1 where the value is missing.
 
     `values` are the values to write: texts, or times in the column's own type. `loss` is the loss of each code's cells.
@@ -55,7 +55,7 @@ def _of(loss: Floats, codes: Codes) -> Floats:
     return np.append(loss, 0.0)[codes]  # code -1 indexes the 0 at the end
 
 
-def number_levels(values: NDArray[Any], widths: Sequence[float] | None = None, *, whole: bool) -> list[Level]:
+def number_levels(values: NDArray[Any], widths: Sequence[float] | None = None, *, whole: bool) -> list[CodedLevel]:
     """The levels of a number: itself, its intervals [b w, (b + 1) w) for each width w, and a star.
 
     Without `widths`, the first width is 1, 2 or 5 times a power of ten that gives at most twenty intervals, followed by
@@ -67,17 +67,17 @@ def number_levels(values: NDArray[Any], widths: Sequence[float] | None = None, *
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     span = max(high - low + (1 if whole else 0), 1e-300)
     names = [_number(value, whole=whole) for value in distinct.tolist()]
-    levels = [Level(UNCHANGED, codes, names, np.zeros(len(distinct)))]
+    levels = [CodedLevel(UNCHANGED, codes, names, np.zeros(len(distinct)))]
     for width in _nested(widths if widths is not None else _usual_widths(span, whole=whole)):
         bins = np.floor_divide(distinct, width).astype(np.int64)
         groups, group = np.unique(bins, return_inverse=True)
         labels = [_interval(b, width, whole=whole) for b in groups.tolist()]
         loss = np.full(len(groups), min(1.0, (width - (1 if whole else 0)) / max(span - (1 if whole else 0), 1e-300)))
-        levels.append(Level(f"width {width:g}", _recode(group, codes), labels, loss))
+        levels.append(CodedLevel(f"width {width:g}", _recode(group, codes), labels, loss))
     return [*levels, star_level(codes)]
 
 
-def time_levels(times: Times, units: Sequence[str] = USUAL_UNITS) -> list[Level]:
+def time_levels(times: Times, units: Sequence[str] = USUAL_UNITS) -> list[CodedLevel]:
     """The levels of a time: itself, the start of its hour, day, week (from Monday), month and year, and a star.
 
     Months do not consist of whole weeks, so a column has either. The loss is the unit's share of the column's time
@@ -91,12 +91,12 @@ def time_levels(times: Times, units: Sequence[str] = USUAL_UNITS) -> list[Level]
     distinct, codes = _distinct(times)
     seconds = distinct.astype("datetime64[s]").astype(np.int64)
     span = float(seconds.max() - seconds.min()) + 1 if len(seconds) else 1.0
-    levels = [Level(UNCHANGED, codes, distinct, np.zeros(len(distinct)))]
+    levels = [CodedLevel(UNCHANGED, codes, distinct, np.zeros(len(distinct)))]
     for unit in units:
         floored = floor_time(distinct, unit)
         groups, group = np.unique(floored, return_inverse=True)
         loss = np.full(len(groups), min(1.0, _SECONDS[unit] / span))
-        levels.append(Level(unit, _recode(group, codes), groups, loss))
+        levels.append(CodedLevel(unit, _recode(group, codes), groups, loss))
     return [*levels, star_level(codes)]
 
 
@@ -115,7 +115,7 @@ def floor_time(times: Times, unit: str) -> Times:
 
 def label_levels(
     column: Coded, path: Callable[[str], tuple[str, ...]], written: Callable[[tuple[str, ...]], str]
-) -> list[Level]:
+) -> list[CodedLevel]:
     """The levels of a label: itself, its groups from the narrowest to the widest, and a star.
 
     `path` gives a label's groups from the widest down to the label itself; a shorter path keeps its label at all levels
@@ -124,7 +124,7 @@ def label_levels(
     paths = [path(label) for label in column.labels]
     depth = max((len(item) for item in paths), default=1)
     present = np.unique(column.codes[column.codes >= 0])
-    levels = [Level(UNCHANGED, column.codes, column.labels, np.zeros(len(column.labels)))]
+    levels = [CodedLevel(UNCHANGED, column.codes, column.labels, np.zeros(len(column.labels)))]
     for kept in range(depth - 1, 0, -1):
         groups = [item[:kept] for item in paths]
         names = dict.fromkeys(groups)
@@ -133,16 +133,16 @@ def label_levels(
         allowed = np.bincount(group[present], minlength=len(names))
         loss = np.maximum(allowed - 1, 0) / max(len(present) - 1, 1)
         spelled = [written(name) if any(name == item[:kept] != item for item in paths) else name[-1] for name in names]
-        levels.append(Level(f"level {kept}", _recode(group, column.codes), spelled, loss))
+        levels.append(CodedLevel(f"level {kept}", _recode(group, column.codes), spelled, loss))
     return [*levels, star_level(column.codes)]
 
 
-def star_level(codes: Codes) -> Level:
+def star_level(codes: Codes) -> CodedLevel:
     """The level with every value suppressed; a missing value stays missing."""
-    return Level(STAR, np.where(codes >= 0, 0, MISSING_CODE).astype(np.int32), (STAR,), np.ones(1))
+    return CodedLevel(STAR, np.where(codes >= 0, 0, MISSING_CODE).astype(np.int32), (STAR,), np.ones(1))
 
 
-def check_nested(name: str, levels: Sequence[Level]) -> None:
+def check_nested(name: str, levels: Sequence[CodedLevel]) -> None:
     """Raise ValueError if a level's groups are not unions of the groups below."""
     for finer, coarser in pairwise(levels):
         known = finer.codes >= 0
@@ -205,4 +205,4 @@ def _number(value: float, *, whole: bool) -> str:
     return str(int(value)) if whole else repr(float(value))
 
 
-Hierarchies = Mapping[str, Sequence[Level]]
+Hierarchies = Mapping[str, Sequence[CodedLevel]]

@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class DistinctRanges:
     """The distinct ranges [low, high] of a release, both ends included, and its unchanged values (`plain`).
 
     Values are floats, or integers (microseconds). The number line is cut at the ends of all ranges; `starts` are the
@@ -28,7 +28,7 @@ class Cells:
     owner: Ints
 
     @classmethod
-    def of(cls, low: Values, high: Values) -> tuple[Cells, Ints]:
+    def of(cls, low: Values, high: Values) -> tuple[DistinctRanges, Ints]:
         """Build the ranges from the ends of every released value; also return one row of each range.
 
         A value in several ranges is mapped to the one with most released records; ties go to the narrowest, then to the

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.alignment.granularity import Granularity
 from cvpl.operators.recoding import Recoding
-from cvpl.result.rounding import ALL_NUMBERS, Grid
+from cvpl.result.rounding import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Numbers, Table, Times
 
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ class CommonForm(Protocol):
     def apply_released(self, table: Table) -> Table:
         """The released records in the common form."""
 
-    def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
+    def describe(self, grid: RoundingGrid = ALL_NUMBERS) -> list[tuple[str, str]]:
         """List columns and their treatment, without a value of the data."""
 
 
@@ -58,7 +58,7 @@ class RankForm:
         """The released records, ranked."""
         return self.recoding.apply_released(table)
 
-    def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
+    def describe(self, grid: RoundingGrid = ALL_NUMBERS) -> list[tuple[str, str]]:
         """The granularity, and what is recoded."""
         return [*self.granularity.describe(grid), *self.recoding.describe()]
 
@@ -87,7 +87,7 @@ class DifferenceForm:
         """The released differences."""
         return self._differences(table)
 
-    def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
+    def describe(self, grid: RoundingGrid = ALL_NUMBERS) -> list[tuple[str, str]]:
         """The granularity of the other columns, and the differences."""
         kept = self.granularity.without(self._columns).describe(grid)
         return [*kept, *((f"{one} - {other}", "difference") for one, other in self.pairs)]
@@ -129,7 +129,7 @@ class RatioForm:
         """The released ratios."""
         return self._ratios(table)
 
-    def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
+    def describe(self, grid: RoundingGrid = ALL_NUMBERS) -> list[tuple[str, str]]:
         """The ratios."""
         return [(f"{one} / {other}", "ratio") for one, other in self.pairs]
 

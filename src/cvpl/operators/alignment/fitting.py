@@ -14,9 +14,9 @@ from cvpl.operators.alignment.rounding import (
     ROUNDINGS,
     Calendar,
     Digits,
+    GridRounding,
     NumberGrid,
     NumberRounding,
-    Rounding,
     TimeGrid,
     TimeRounding,
     decimal_places,
@@ -167,7 +167,7 @@ def _digits(points: Floats) -> list[Digits]:
     return [
         Digits(digits, rounding)
         for digits in kept
-        if np.allclose(Digits(digits, Rounding("nearest"))(points), points, rtol=1e-12, atol=0)
+        if np.allclose(Digits(digits, GridRounding("nearest"))(points), points, rtol=1e-12, atol=0)
         for rounding in ROUNDINGS
         if rounding.way in ("nearest", "toward zero")
     ]
@@ -193,7 +193,7 @@ def _largest_step(points: Ints) -> list[TimeGrid]:
 
 def _calendars(points: Ints) -> list[Calendar]:
     """Calendar units that start at all released instants."""
-    ways = [rounding for rounding in ROUNDINGS if rounding.way in ("down", "up") or rounding == Rounding("nearest")]
+    ways = [rounding for rounding in ROUNDINGS if rounding.way in ("down", "up") or rounding == GridRounding("nearest")]
     units: tuple[Any, ...] = ("month", "quarter", "year")
     fitting = [unit for unit in units if _all(points, partial(_starts, Calendar(unit, ways[0])))]
     return [Calendar(unit, rounding) for unit in fitting for rounding in ways]

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from cvpl.operators.alignment.labels import LabelGranularity
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.alignment.times import DayAndMonthExchanged, TimeGranularity
-from cvpl.result.rounding import ALL_NUMBERS, Grid
+from cvpl.result.rounding import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.wording import percent
 
@@ -55,7 +55,7 @@ class Granularity:
         """The same, except that some columns stay as they are."""
         return replace(self, grains={name: grain for name, grain in self.grains.items() if name not in names})
 
-    def describe(self, grid: Grid = ALL_NUMBERS) -> list[tuple[str, str]]:
+    def describe(self, grid: RoundingGrid = ALL_NUMBERS) -> list[tuple[str, str]]:
         """List columns and their treatment, with steps, widths and shares on `grid`, but no value of the data."""
         text = []
         for name in dict.fromkeys((*self.grains, *self.suppressed)):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.alignment.cells import Cells
+from cvpl.operators.alignment.cells import DistinctRanges
 from cvpl.operators.alignment.fitting import SAME, cut_offs, fit_numbers
 from cvpl.operators.alignment.rounding import NumberRounding
 from cvpl.tables.columns import Numbers
@@ -23,7 +23,7 @@ class NumberGranularity:
     `most`). `points` are the released numbers as doubles, if they differ from the doubles of the grid.
     """
 
-    cells: Cells | None = None
+    cells: DistinctRanges | None = None
     middle: Floats | None = None
     rounding: NumberRounding | None = None
     least: float | None = None
@@ -38,7 +38,7 @@ class NumberGranularity:
         plain = released.values[known]
         if not released.plain:
             low, high, values = released.low[known], released.high[known], released.values[known]
-            cells, rows = Cells.of(low, high)
+            cells, rows = DistinctRanges.of(low, high)
             middle, plain = values[rows], values[low == high]
             left = left[(cells.find(left) < 0) & ~cells.has(left)]
         rounding = fit_numbers(left, plain)

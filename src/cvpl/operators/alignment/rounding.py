@@ -44,7 +44,7 @@ _CUT: dict[Way, str] = {
 
 
 @dataclass(frozen=True)
-class Rounding:
+class GridRounding:
     """The grid neighbour that a value is rounded to; `tie` decides midpoints when `way` is "nearest"."""
 
     way: Way
@@ -71,13 +71,13 @@ class Rounding:
 
 
 ROUNDINGS = (
-    Rounding("down"),
-    Rounding("nearest", "up"),
-    Rounding("nearest", "even"),
-    Rounding("nearest", "down"),
-    Rounding("nearest", "odd"),
-    Rounding("up"),
-    Rounding("toward zero"),
+    GridRounding("down"),
+    GridRounding("nearest", "up"),
+    GridRounding("nearest", "even"),
+    GridRounding("nearest", "down"),
+    GridRounding("nearest", "odd"),
+    GridRounding("up"),
+    GridRounding("toward zero"),
 )
 """The roundings to try; if several fit equally well, the first is used. On a grid with an offset, even may be odd."""
 
@@ -92,7 +92,7 @@ class NumberGrid:
     step: int
     offset: int
     scale: int
-    rounding: Rounding
+    rounding: GridRounding
 
     def __call__(self, values: Floats) -> Floats:
         """Round every number to the grid; NaN stays NaN."""
@@ -116,7 +116,7 @@ class Digits:
     """Numbers with a fixed number of significant digits."""
 
     digits: int
-    rounding: Rounding
+    rounding: GridRounding
 
     def __call__(self, values: Floats) -> Floats:
         """Round every number to its first digits; 0 and NaN stay."""
@@ -148,7 +148,7 @@ class TimeGrid:
 
     step: int
     offset: int
-    rounding: Rounding
+    rounding: GridRounding
 
     def __call__(self, values: Ints) -> Ints:
         """Round every instant to the grid."""
@@ -171,7 +171,7 @@ class Calendar:
     """The starts of months, quarters or years."""
 
     unit: Unit
-    rounding: Rounding
+    rounding: GridRounding
 
     def __call__(self, values: Ints) -> Ints:
         """Round every instant to the start of a unit."""

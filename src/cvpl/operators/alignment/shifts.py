@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from cvpl.operators.alignment.fitting import FEWEST_POINTS, SAMPLE, Histogram
 from cvpl.operators.alignment.granularity import ColumnGranularity, Granularity
-from cvpl.operators.alignment.rounding import NumberGrid, Rounding, TimeGrid, decimal_places
+from cvpl.operators.alignment.rounding import GridRounding, NumberGrid, TimeGrid, decimal_places
 from cvpl.operators.alignment.times import microseconds, with_times
 from cvpl.tables.columns import ColumnData, Numbers, Table, Times
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ROUNDED = (Rounding("nearest"), Rounding("nearest", "even"), Rounding("down"), Rounding("up"))
+ROUNDED = (GridRounding("nearest"), GridRounding("nearest", "even"), GridRounding("down"), GridRounding("up"))
 """The roundings that are tried before a shift, on a grid that contains 0."""
 FEWEST_IN_CELL = 10
 """A grid is coarse if so many released records share a point of it, on average."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.alignment.cells import Cells
+from cvpl.operators.alignment.cells import DistinctRanges
 from cvpl.operators.alignment.fitting import SAMPLE, fit_times
 from cvpl.operators.alignment.rounding import TimeRounding
 from cvpl.tables.columns import Times
@@ -23,7 +23,7 @@ _DAY = 86_400e6
 class TimeGranularity:
     """How the release writes times: `cells` are its time spans; times outside them are rounded (`rounding`)."""
 
-    cells: Cells | None
+    cells: DistinctRanges | None
     rounding: TimeRounding | None
 
     @classmethod
@@ -35,7 +35,7 @@ class TimeGranularity:
         cells = None
         if not released.plain:
             last = microseconds(released.last)[known]
-            cells, _ = Cells.of(plain, last)
+            cells, _ = DistinctRanges.of(plain, last)
             plain = plain[plain == last]
             left = left[(cells.find(left) < 0) & ~cells.has(left)]
             cells = cells if len(cells.low) else None

@@ -25,7 +25,7 @@ from cvpl.operators.recoding.directions import (
 from cvpl.operators.recoding.noise import Disturbance, like, noise_level
 from cvpl.operators.recoding.ranks import SPREAD, Ranks
 from cvpl.operators.recoding.refinement import Shift, refined
-from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, Profiles, match_labels, separated
+from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, LabelProfiles, match_labels, separated
 from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.operators.recoding.simple_forms import has_simple_form
 from cvpl.operators.words import is_text, shared_words
@@ -407,9 +407,9 @@ class _Fit:
                 there.append((released_labels[name][:, None] == found).astype(np.float64))
         return np.hstack(own), np.hstack(there)
 
-    def _profiles(self, name: str) -> tuple[Profiles, Profiles]:
+    def _profiles(self, name: str) -> tuple[LabelProfiles, LabelProfiles]:
         features = self._features(name)
-        own, there = (Profiles.of(codes, part) for codes, part in zip(self.codes[name], features, strict=True))
+        own, there = (LabelProfiles.of(codes, part) for codes, part in zip(self.codes[name], features, strict=True))
         return own, there
 
     def _rename(self, name: str) -> None:
@@ -472,7 +472,7 @@ class _Fit:
         for side, features in enumerate(self._features(without="")):
             _, codes = np.unique(self.scores[side][:, place], return_inverse=True)
             others = np.delete(features, place, axis=1)
-            profiles = Profiles.of(codes.astype(np.int64), others)
+            profiles = LabelProfiles.of(codes.astype(np.int64), others)
             at = np.flatnonzero(profiles.counts >= FEWEST_WITH_LABEL).tolist()
             if not at:
                 return False

@@ -24,7 +24,7 @@ SHARED_LABELS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Profiles:
+class LabelProfiles:
     """The labels that occur, their counts, and for each the means of the features and their squared errors."""
 
     labels: Ints
@@ -33,7 +33,7 @@ class Profiles:
     errors: Floats
 
     @classmethod
-    def of(cls, codes: Ints, features: Floats) -> Profiles:
+    def of(cls, codes: Ints, features: Floats) -> LabelProfiles:
         """The profiles of all labels in `codes`; `features` has a row for each record."""
         known = codes >= 0
         labels, places = np.unique(codes[known], return_inverse=True)
@@ -58,7 +58,7 @@ class Profiles:
         """The sum of the squares of these labels' deviations that is expected if they go with nothing."""
         return float((self.errors * self.shares[:, None])[at].sum())
 
-    def costs(self, other: Profiles) -> Floats:
+    def costs(self, other: LabelProfiles) -> Floats:
         """The cost of taking each label of this table for each of the other, by all features and by the shares."""
         total = np.zeros((len(self.labels), len(other.labels)))
         for feature in range(self.means.shape[1]):
@@ -66,7 +66,7 @@ class Profiles:
             total += apart**2 / (self.errors[:, None, feature] + other.errors[None, :, feature])
         return total + self.share_costs(other)
 
-    def share_costs(self, other: Profiles) -> Floats:
+    def share_costs(self, other: LabelProfiles) -> Floats:
         """The cost by the shares alone."""
         mine, theirs = self.shares[:, None], other.shares[None, :]
         sizes = max(1, self.counts.sum()), max(1, other.counts.sum())
@@ -74,7 +74,7 @@ class Profiles:
         return np.asarray((mine - theirs) ** 2 / (pooled * (1 / sizes[0] + 1 / sizes[1])))
 
 
-def match_labels(own: Profiles, released: Profiles) -> dict[int, int]:
+def match_labels(own: LabelProfiles, released: LabelProfiles) -> dict[int, int]:
     """The released label that stands for each original one, by code."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - loading it takes a second
 
@@ -89,7 +89,7 @@ def match_labels(own: Profiles, released: Profiles) -> dict[int, int]:
     return found
 
 
-def separated(own: Profiles, released: Profiles, renamed: Mapping[int, int], far: float) -> float:
+def separated(own: LabelProfiles, released: LabelProfiles, renamed: Mapping[int, int], far: float) -> float:
     """The share of the records whose label is clearly the right one: the next best costs more by `far` squared."""
     if not len(own.labels) or not len(released.labels):
         return 0.0

@@ -26,7 +26,7 @@ from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure
 from cvpl.operators.similarity.jaccard import Jaccard, JaccardMeasure
 from cvpl.operators.similarity.measure import ComparedRecords, EmbeddedOnDemand, Measure, SimilarityOperator
 from cvpl.operators.similarity.rarity import Rarity, RarityMeasure, RaritySettings
-from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer, Source
+from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer, ScoreSource
 
 Similarity = Literal["cosine", "euclidean", "mahalanobis", "jaccard"] | Agreement | Rarity
 
@@ -60,10 +60,10 @@ __all__ = [
     "Rarity",
     "RarityMeasure",
     "RaritySettings",
+    "ScoreSource",
     "Scorer",
     "Similarity",
     "SimilarityOperator",
-    "Source",
     "fit_euclidean",
     "generalized_columns",
     "similarity_operator",

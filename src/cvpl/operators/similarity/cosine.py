@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.compiling import worth_it
 from cvpl.operators.similarity.measure import Compared, ComparedRecords, EmbeddedOnDemand, FittingTables
-from cvpl.operators.similarity.scorers import CosineScorer, Source, inner
+from cvpl.operators.similarity.scorers import CosineScorer, ScoreSource, inner
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -45,7 +45,7 @@ class CosineMeasure:
         """Build the measure: norms up to 1e-9 of the root mean square norm of both tables count as zero."""
         return cls(_ZERO_NORM * float(np.sqrt(max(0.0, mean_square))))
 
-    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> Source:
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> ScoreSource:
         """Scores that embed only the requested records, if the projection allows it."""
         a, b = queries.on_demand(), candidates.on_demand()
         if a is None or b is None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity.match_agreement import MatchAgreement
-from cvpl.operators.similarity.scorers import Source
+from cvpl.operators.similarity.scorers import ScoreSource
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
@@ -61,7 +61,7 @@ class Measure(Protocol):
     def most(self) -> float:
         """The highest possible score."""
 
-    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> Source:
+    def source(self, queries: ComparedRecords, candidates: ComparedRecords) -> ScoreSource:
         """Scores of the queries against the candidates."""
 
 

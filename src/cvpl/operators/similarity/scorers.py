@@ -26,7 +26,7 @@ _LARGEST_SINGLE = 1e15
 """Products of longer vectors are computed in double precision: their squares would overflow a single."""
 
 
-class Source(Protocol):
+class ScoreSource(Protocol):
     """Scores of pairs of queries and candidates, and scorers of subsets of them."""
 
     @property
@@ -60,7 +60,7 @@ class Source(Protocol):
         """A scorer of some of the records, in another order, so that a block is a range."""
 
 
-class Scorer(Source, Protocol):
+class Scorer(ScoreSource, Protocol):
     """A source that holds its records and scores rectangles of them too; see the package's docstring."""
 
     @property

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cvpl.reports.difference import Change, Difference
+from cvpl.reports.difference import Change, ResultDifference
 from cvpl.reports.sections.section import TERMINAL, Column, Item, Remark, Section, Table
 from cvpl.wording import percent, points, printable, sentence
 
 _BEYOND = {True: "beyond error", False: "within error", None: "no interval"}
 
 
-def difference_sections(found: Difference) -> list[Section]:
+def difference_sections(found: ResultDifference) -> list[Section]:
     """The cautions, the figures before and after, and the other differences."""
     note = (
         "Beyond error: the 95% interval of the difference excludes 0. Within error: it includes 0, judged by these two "

@@ -17,7 +17,7 @@ from cvpl.result.published import Disclosure
 from cvpl.tables.meaning.local_spellings import is_comma_number, possible_orders
 from cvpl.tables.meaning.protected_values import is_gone
 from cvpl.tables.proposal.column import GuessedType, guess_type, is_plain, is_time
-from cvpl.tables.proposal.facts import Column, Facts
+from cvpl.tables.proposal.facts import Facts, SharedColumn
 
 FEW_CELLS = 0.05
 """A type hinges on cells if they are at most this share of those that are not missing, or one cell."""
@@ -33,7 +33,7 @@ class _Odd:
     otherwise: str | None = None
 
 
-def with_doubt(column: Column, guessed: GuessedType, disclosure: Disclosure) -> GuessedType:
+def with_doubt(column: SharedColumn, guessed: GuessedType, disclosure: Disclosure) -> GuessedType:
     """The guessed type, with a doubt if a few cells decide it: without them it would be another type.
 
     A type that is in doubt already stays as it is.
@@ -74,7 +74,7 @@ def describe_cells(facts: Facts, labels: frozenset[str], disclosure: Disclosure)
     return disclosure.counted(facts.count(labels), "cell") if facts.complete else "some cells"
 
 
-def _odd_labels(column: Column) -> Iterator[_Odd]:
+def _odd_labels(column: SharedColumn) -> Iterator[_Odd]:
     original, released = column.original, column.released
     known = set(original.labels)
 

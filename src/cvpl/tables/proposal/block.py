@@ -16,7 +16,7 @@ from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.meaning.protected_values import is_gone, read_number, read_pair, read_time
 from cvpl.tables.proposal.column import ColumnProposal
-from cvpl.tables.proposal.facts import Column
+from cvpl.tables.proposal.facts import SharedColumn
 from cvpl.wording import percent
 
 _MOST_LABELS = 50
@@ -38,7 +38,7 @@ class _Key:
     fits: bool = True
 
 
-def add_block(guess: ColumnProposal, column: Column, pairs: str | None, disclosure: Disclosure) -> None:
+def add_block(guess: ColumnProposal, column: SharedColumn, pairs: str | None, disclosure: Disclosure) -> None:
     """Add a key to the settings, and the reason for or against it to the reasons.
 
     The rows of `column` are pairs known to belong to one person, and `pairs` says how many of them are looked at;
@@ -74,12 +74,12 @@ def add_block(guess: ColumnProposal, column: Column, pairs: str | None, disclosu
         guess.reasons.append("no blocking key: too many labels, or it would separate true pairs")
 
 
-def _told(share: float, column: Column, disclosure: Disclosure) -> str:
+def _told(share: float, column: SharedColumn, disclosure: Disclosure) -> str:
     """A share of the pairs that are looked at, rounded."""
     return percent(disclosure.with_sizes(sampled=len(column.original.codes)).share(share, "sampled"))
 
 
-def _keys(spec: ColumnSpec, column: Column) -> list[_Key]:
+def _keys(spec: ColumnSpec, column: SharedColumn) -> list[_Key]:
     """List the rules to try, the finest first."""
     ours, theirs = column.original.labels, column.released.labels
     if spec.type == "numeric":
@@ -134,7 +134,7 @@ def _truncated(ours: Sequence[str], theirs: Sequence[str], unit: str, length: in
     return _Key({"truncate": unit}, keys[0], keys[1], fits)
 
 
-def _recall(key: _Key, column: Column, gone: set[str]) -> float:
+def _recall(key: _Key, column: SharedColumn, gone: set[str]) -> float:
     """Return the share of the pairs whose keys are equal; a missing or suppressed key equals only another such key."""
     numbered: dict[object, int] = {}
     sides = []
@@ -147,7 +147,7 @@ def _recall(key: _Key, column: Column, gone: set[str]) -> float:
     return float(np.mean(sides[0] == sides[1]))
 
 
-def _keeps(key: _Key, column: Column, gone: set[str]) -> bool:
+def _keeps(key: _Key, column: SharedColumn, gone: set[str]) -> bool:
     shown = {value for label, value in zip(column.released.labels, key.theirs, strict=True) if label not in gone}
     missing = (column.released.missing + column.released.count(list(gone))) / column.released.rows
     allowed = column.original.missing / column.original.rows + _SLACK

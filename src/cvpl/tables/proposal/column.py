@@ -15,7 +15,7 @@ from typing import Any
 
 from cvpl.result.published import Disclosure
 from cvpl.tables.meaning.protected_values import Span, is_gone, read_number, read_pair, read_time
-from cvpl.tables.proposal.facts import Column
+from cvpl.tables.proposal.facts import SharedColumn
 from cvpl.tables.proposal.groups import ReadGroups, cut_length, read_groups
 from cvpl.wording import percent
 
@@ -108,7 +108,7 @@ class GuessedType:
     doubtful: bool = False
 
 
-def guess_type(column: Column, disclosure: Disclosure) -> GuessedType:
+def guess_type(column: SharedColumn, disclosure: Disclosure) -> GuessedType:
     """Guess the type, and give the reason."""
     values = column.original.labels
     known = set(values)
@@ -126,7 +126,7 @@ def guess_type(column: Column, disclosure: Disclosure) -> GuessedType:
     return GuessedType("category", many if len(values) != 1 else "one label")
 
 
-def _type_of_numbers(column: Column, released: Sequence[str], disclosure: Disclosure) -> GuessedType:
+def _type_of_numbers(column: SharedColumn, released: Sequence[str], disclosure: Disclosure) -> GuessedType:
     values = column.original.labels
     if any(re.fullmatch(r"0\d+", value) for value in values):
         return GuessedType("category", "numbers with leading zeros are codes")
@@ -165,7 +165,7 @@ def _type_of_numbers(column: Column, released: Sequence[str], disclosure: Disclo
 
 
 def guess_column(
-    column: Column, guessed: GuessedType, disclosure: Disclosure, *, compare_sensitive: bool = False
+    column: SharedColumn, guessed: GuessedType, disclosure: Disclosure, *, compare_sensitive: bool = False
 ) -> ColumnProposal:
     """Guess every setting except the blocking key. With `compare_sensitive`, no column is left out as sensitive."""
     kind, why = guessed.kind, guessed.why
@@ -215,28 +215,28 @@ def guess_column(
     return guess
 
 
-def _is_written_otherwise(column: Column) -> bool:
+def _is_written_otherwise(column: SharedColumn) -> bool:
     """Whether the release has values in the column, and most are not the original's: left out, none would miss them."""
     known = set(column.original.labels)
     others = any(label not in known and not is_gone(label, known) for label in column.released.labels)
     return others and column.shared <= column.released.distinct / 2
 
 
-def _has_words(column: Column) -> bool:
+def _has_words(column: SharedColumn) -> bool:
     """Whether the original's labels are texts of several words, numbers apart: they are compared by their words."""
     some = column.original.labels[:: 1 + len(column.original.labels) // _LOOKED_AT]
     found = [sum(any(sign.isalpha() for sign in part) for part in label.split()) for label in some]
     return sum(found) >= _FEWEST_WORDS * max(1, len(found)) and column.original.distinct > column.original.rows // 2
 
 
-def _looks_sensitive(column: Column, kind: str) -> bool:
+def _looks_sensitive(column: SharedColumn, kind: str) -> bool:
     """Whether the name, or the name of an outcome with few values, suggests that the column is to be protected."""
     named = words(column.name)
     outcome = kind == "category" and len(column.original.labels) <= _MOST_OUTCOMES and bool(named & _OUTCOMES)
     return bool(named & _PROTECTED) or outcome
 
 
-def _add_levels(guess: ColumnProposal, column: Column, disclosure: Disclosure) -> None:
+def _add_levels(guess: ColumnProposal, column: SharedColumn, disclosure: Disclosure) -> None:
     """Add a separator if every original label has it, and another encoding if one-hot is not suitable."""
     labels = column.original.labels
     for separator in ("/", "|", ">"):
@@ -266,7 +266,7 @@ def _add_levels(guess: ColumnProposal, column: Column, disclosure: Disclosure) -
         guess.reasons.append(f"more than {_MOST_ONE_HOT} labels; `encode: one_hot` would compare them, but slowly")
 
 
-def _add_reading(guess: ColumnProposal, column: Column, read: ReadGroups, disclosure: Disclosure) -> None:
+def _add_reading(guess: ColumnProposal, column: SharedColumn, read: ReadGroups, disclosure: Disclosure) -> None:
     """Say which labels are read as groups of original ones by their spelling, without any label."""
     share = disclosure.share_of_records(column.released.count(read.labels), column.released.rows)
     if not read.labels or share is None:
@@ -278,7 +278,7 @@ def _add_reading(guess: ColumnProposal, column: Column, read: ReadGroups, disclo
     )
 
 
-def _features(column: Column) -> list[str]:
+def _features(column: SharedColumn) -> list[str]:
     """List the time features: elapsed days, and the parts of a time that vary in both tables."""
     parts: dict[str, Callable[[datetime], int]] = {
         "hour": lambda time: time.hour,

@@ -94,7 +94,7 @@ class Facts:
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class SharedColumn:
     """A column that both tables have.
 
     `count_shared` counts the labels that both tables have where not all are looked at; `spelled` are functions that
@@ -124,19 +124,19 @@ class Column:
         """Whether every original record has a value of its own."""
         return self.original.distinct == self.original.rows > 1
 
-    def without(self, labels: Collection[str]) -> Column:
+    def without(self, labels: Collection[str]) -> SharedColumn:
         """The same column with these labels read as missing."""
         if self.labels.isdisjoint(labels):
             return self
         return replace(self, original=self.original.without(labels), released=self.released.without(labels))
 
-    def renamed(self, original: Facts, released: Facts, spelled: SpelledSql) -> Column:
+    def renamed(self, original: Facts, released: Facts, spelled: SpelledSql) -> SharedColumn:
         """Return the column with its labels spelled in another way; `spelled` does the same in SQL."""
         if original is self.original and released is self.released:
             return self
         return replace(self, original=original, released=released, spelled=(*self.spelled, spelled))
 
-    def spelled_alike(self) -> Column:
+    def spelled_alike(self) -> SharedColumn:
         """Return the column with whole numbers spelled as in the original."""
         return self.renamed(self.original, self.released.spelled_like(self.original), _whole_sql)
 
@@ -162,7 +162,7 @@ def _whole_sql(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RecordAgreement:
     """How often cells are equal in the paired records, and in any two records; `pairs` are looked at, of `of`."""
 
     paired: float
@@ -190,7 +190,7 @@ def describe_sample(pairs: int, of: int, disclosure: Disclosure) -> str:
     return f" ({pairs:,} of {disclosure.counted(of, 'pair')} looked at)" if pairs < of else ""
 
 
-def agreement(columns: Sequence[Column], of: int) -> Agreement | None:
+def agreement(columns: Sequence[SharedColumn], of: int) -> RecordAgreement | None:
     """Measure the agreement of the pairs of rows looked at over all `columns`; None if there is nothing to compare.
 
     `of` is the number of all pairs.
@@ -199,4 +199,4 @@ def agreement(columns: Sequence[Column], of: int) -> Agreement | None:
         return None
     paired = [column.agreement() for column in columns]
     chance = [column.chance() for column in columns]
-    return Agreement(float(np.mean(paired)), float(np.mean(chance)), len(columns[0].original.codes), of)
+    return RecordAgreement(float(np.mean(paired)), float(np.mean(chance)), len(columns[0].original.codes), of)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.meaning.label_covers import covers
-from cvpl.tables.proposal.facts import Column
+from cvpl.tables.proposal.facts import SharedColumn
 
 SHORTEST_CODE = 3
 """Numbers with fewer digits are not taken for codes that the release cut."""
@@ -25,7 +25,7 @@ class ReadGroups:
     kinds: tuple[str, ...]
 
 
-def read_groups(column: Column, separator: str | None = None) -> ReadGroups:
+def read_groups(column: SharedColumn, separator: str | None = None) -> ReadGroups:
     """The released labels that cover labels of the original, read as an attack reads them."""
     own, released = set(column.original.labels), set(column.released.labels)
     labels = sorted(own | released)
@@ -41,7 +41,7 @@ def read_groups(column: Column, separator: str | None = None) -> ReadGroups:
     )
 
 
-def cut_length(column: Column, released: Sequence[str]) -> int | None:
+def cut_length(column: SharedColumn, released: Sequence[str]) -> int | None:
     """To how many digits the release cut the original's codes; None if it did not.
 
     All original numbers have the same number of digits, at least three, and all released ones the same smaller number.
@@ -61,7 +61,7 @@ def _one_length(labels: Collection[str]) -> int | None:
     return lengths.pop() if len(lengths) == 1 and all(label.isdecimal() for label in labels) else None
 
 
-def nested_pairs(column: Column) -> float | None:
+def nested_pairs(column: SharedColumn) -> float | None:
     """The share of known pairs of rows that nest: the released label is the one that the original's has most often.
 
     Only released labels that the original lacks count. None without such a pair, if there are not fewer of them than of

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from cvpl.result.published import Disclosure
 from cvpl.tables.meaning.protected_values import is_gone
 from cvpl.tables.proposal.column import GuessedType, guess_type
-from cvpl.tables.proposal.facts import Column
+from cvpl.tables.proposal.facts import SharedColumn
 
 USUAL_MISSING = ("?", "-", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "nan", "NaN", "NaT")
 PERHAPS_MISSING = ("N", "--", ".", "X", "U")
@@ -22,7 +22,9 @@ MOST_CELLS = 0.2
 """A spelling that only one category has, in more than this share of its cells, is a label."""
 
 
-def guess_types(columns: Mapping[str, Column], disclosure: Disclosure) -> tuple[dict[str, GuessedType], list[str]]:
+def guess_types(
+    columns: Mapping[str, SharedColumn], disclosure: Disclosure
+) -> tuple[dict[str, GuessedType], list[str]]:
     """Guess every column's type with its reason, and the spellings to read as missing."""
     types = {name: guess_type(column, disclosure) for name, column in columns.items()}
     found: dict[str, set[str]] = {}
@@ -49,7 +51,7 @@ def guess_types(columns: Mapping[str, Column], disclosure: Disclosure) -> tuple[
     return types, listed
 
 
-def _is_gap(text: str, columns: Mapping[str, Column]) -> bool:
+def _is_gap(text: str, columns: Mapping[str, SharedColumn]) -> bool:
     """Whether a usual spelling that only categories have means missing in them."""
     having = [column for column in columns.values() if _has(column, text)]
     if len(having) != 1:
@@ -62,13 +64,13 @@ def _is_gap(text: str, columns: Mapping[str, Column]) -> bool:
     return share <= MOST_CELLS and not (codes and text.isupper() and others)
 
 
-def _has(column: Column, text: str) -> bool:
+def _has(column: SharedColumn, text: str) -> bool:
     """Whether a cell has the text, other than a released cell that is suppressed by it."""
     return text in column.labels and (not is_gone(text) or text in column.original.labels)
 
 
 def gap_reason(
-    columns: Mapping[str, Column], types: Mapping[str, GuessedType], gaps: Sequence[str], disclosure: Disclosure
+    columns: Mapping[str, SharedColumn], types: Mapping[str, GuessedType], gaps: Sequence[str], disclosure: Disclosure
 ) -> str:
     """Explain why spellings are listed: how many cells of which columns, and what to check."""
     counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}

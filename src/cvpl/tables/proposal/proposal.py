@@ -22,7 +22,7 @@ from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.ambiguous_types import with_doubt
 from cvpl.tables.proposal.block import add_block
 from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
-from cvpl.tables.proposal.facts import Column, Rows
+from cvpl.tables.proposal.facts import Rows, SharedColumn
 from cvpl.tables.proposal.groups import nested_pairs
 from cvpl.tables.proposal.header import lacks_header
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
@@ -180,7 +180,7 @@ def _check_headers(con: duckdb.DuckDBPyConnection, sources: Sequence[Source]) ->
 
 def _guesses(
     sources: Sequence[Source],
-    columns: Mapping[str, Column],
+    columns: Mapping[str, SharedColumn],
     types: Mapping[str, GuessedType],
     truth: ProposedTruth,
     disclosure: Disclosure,
@@ -216,7 +216,7 @@ def _guesses(
     return guesses
 
 
-def _add_nesting(guess: ColumnProposal, column: Column, pairs: str, disclosure: Disclosure) -> None:
+def _add_nesting(guess: ColumnProposal, column: SharedColumn, pairs: str, disclosure: Disclosure) -> None:
     """Say that unread labels are groups, as far as the known pairs show it, and how sure that is."""
     share = nested_pairs(column)
     if share is None:
@@ -229,7 +229,7 @@ def _add_nesting(guess: ColumnProposal, column: Column, pairs: str, disclosure: 
 
 
 def _blocked(
-    guess: ColumnProposal, column: Column, truth: ProposedTruth, blocked: set[str], disclosure: Disclosure
+    guess: ColumnProposal, column: SharedColumn, truth: ProposedTruth, blocked: set[str], disclosure: Disclosure
 ) -> ColumnProposal:
     """Add what depends on the other columns: spellings of missing values, and the blocking key."""
     usual = [side.count(USUAL_MISSING) for side in (column.original, column.released)]

@@ -18,7 +18,7 @@ from cvpl.tables.meaning.cell_sql import PLAIN_NUMBER, PLAIN_TIME
 from cvpl.tables.meaning.local_spellings import possible_orders
 from cvpl.tables.meaning.protected_values import SUPPRESSED_WORDS
 from cvpl.tables.meaning.reading import ColumnReader
-from cvpl.tables.proposal.facts import Column, Facts, Rows
+from cvpl.tables.proposal.facts import Facts, Rows, SharedColumn
 from cvpl.tables.source.source import Source
 from cvpl.tables.source.sql_text import literal, quoted
 
@@ -80,7 +80,7 @@ class SampledTables:
             for number, name in enumerate(self.names)
         }
 
-    def columns(self, original: Rows, released: Rows) -> dict[str, Column]:
+    def columns(self, original: Rows, released: Rows) -> dict[str, SharedColumn]:
         """Return the columns of both tables, with the cells of these rows: at most `MOST` in each table."""
         cells = [self._cells(source, rows) for source, rows in zip(self._sources, (original, released), strict=True)]
         return {name: self._column(name, [side[name] for side in cells]) for name in self.names}
@@ -131,7 +131,7 @@ class SampledTables:
         self._con.unregister(view)
         return {name: _texts(found[f"t{at}"]) for at, name in enumerate(self.names)}
 
-    def _column(self, name: str, cells: Sequence[list[str | None]]) -> Column:
+    def _column(self, name: str, cells: Sequence[list[str | None]]) -> SharedColumn:
         counted = self._counted[name]
         seen = [self._labels(side, texts) for side, texts in zip(counted, cells, strict=True)]
         counts = [side.counts or {} for side in counted]
@@ -141,7 +141,9 @@ class SampledTables:
                 also = {spelled for label in seen[1 - side] for spelled in (label, *_as_whole(label))}
                 counts[side] = self._counts(counted[side].table, seen[side] | also)
         facts = [_facts(self._sources[side].rows, counted[side], counts[side], cells[side]) for side in (0, 1)]
-        return Column(name, facts[0], facts[1], None if all(side.complete for side in facts) else self._shared(name))
+        return SharedColumn(
+            name, facts[0], facts[1], None if all(side.complete for side in facts) else self._shared(name)
+        )
 
     def _labels(self, counted: _Counted, cells: list[str | None]) -> set[str]:
         """Return all labels of a column, or of very many those to look at."""

@@ -25,7 +25,7 @@ from cvpl.tables.meaning.local_spellings import (
 from cvpl.tables.meaning.protected_values import is_gone
 from cvpl.tables.proposal.ambiguous_types import describe_cells, few_cells
 from cvpl.tables.proposal.column import is_plain, is_time
-from cvpl.tables.proposal.facts import Column, SpelledSql
+from cvpl.tables.proposal.facts import SharedColumn, SpelledSql
 from cvpl.tables.source.source import Source
 from cvpl.tables.source.sql_text import literal
 
@@ -36,7 +36,7 @@ _ORDERS: dict[Dates, str] = {"day_first": "the day before the month", "month_fir
 class Spellings:
     """The guessed settings, the columns respelled by them, the reasons, and what to check by column."""
 
-    columns: Mapping[str, Column]
+    columns: Mapping[str, SharedColumn]
     decimal: Decimal = "."
     dates: Dates = "iso"
     reasons: Sequence[str] = ()
@@ -47,7 +47,7 @@ class Spellings:
 class _Texts:
     """A column with its labels that are stored as text, apart from missing and suppressed ones."""
 
-    column: Column
+    column: SharedColumn
     original: tuple[str, ...] | None
     released: tuple[str, ...] | None
 
@@ -56,7 +56,7 @@ class _Texts:
         """The original's labels, or the release's if the original is not stored as text."""
         return self.original if self.original is not None else self.released or ()
 
-    def respelled(self, spell: Callable[[str], str | None], sql: SpelledSql) -> Column:
+    def respelled(self, spell: Callable[[str], str | None], sql: SpelledSql) -> SharedColumn:
         sides = [
             facts if labels is None else facts.renamed({label: spell(label) or label for label in labels})
             for facts, labels in ((self.column.original, self.original), (self.column.released, self.released))
@@ -65,7 +65,7 @@ class _Texts:
 
 
 def guess_spellings(
-    columns: Mapping[str, Column],
+    columns: Mapping[str, SharedColumn],
     sources: Sequence[Source],
     gaps: Sequence[str],
     delimiter: str,
@@ -84,7 +84,7 @@ def guess_spellings(
     )
 
 
-def _texts(column: Column, sources: Sequence[Source], gaps: Sequence[str]) -> _Texts:
+def _texts(column: SharedColumn, sources: Sequence[Source], gaps: Sequence[str]) -> _Texts:
     known = set(column.original.labels)
     original, released = (source.types[column.name] == "VARCHAR" for source in sources)
     if not original and is_whole(column):
@@ -98,7 +98,7 @@ def _texts(column: Column, sources: Sequence[Source], gaps: Sequence[str]) -> _T
     )
 
 
-def is_whole(column: Column) -> bool:
+def is_whole(column: SharedColumn) -> bool:
     """Whether the original has whole numbers only."""
     return all(label.lstrip("-").isdecimal() for label in column.original.labels)
 

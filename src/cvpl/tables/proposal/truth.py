@@ -16,7 +16,7 @@ from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys, read_
 from cvpl.tables.meaning.local_spellings import has_decimal_comma
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.proposal.column import is_plain, is_time, named_like_identity
-from cvpl.tables.proposal.facts import Agreement, Column, Rows, agreement, describe_sample
+from cvpl.tables.proposal.facts import RecordAgreement, Rows, SharedColumn, agreement, describe_sample
 from cvpl.tables.proposal.sampled_tables import SampledTables, sampled
 from cvpl.tables.proposal.spellings import Spellings
 from cvpl.tables.source.source import Source
@@ -37,7 +37,7 @@ class ProposedTruth:
     sample: str = ""
     reasons: Sequence[str] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
-    same_order: Agreement | None = None
+    same_order: RecordAgreement | None = None
 
 
 Look = Callable[[Rows, Rows], Spellings]
@@ -100,7 +100,7 @@ def _pairs(original: Rows, released: Rows, look: Look, disclosure: Disclosure) -
     return describe_sample(len(places), len(original), disclosure), look(original[places], released[places])
 
 
-def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
+def _same_order(columns: Mapping[str, SharedColumn]) -> RecordAgreement | None:
     """Measure how far the records agree row by row; None if that is not significant."""
     first = next(iter(columns.values()))
     if first.original.rows != first.released.rows:
@@ -109,7 +109,7 @@ def _same_order(columns: Mapping[str, Column]) -> Agreement | None:
     return seen if seen is not None and seen.telling else None
 
 
-def _could_identify(column: Column) -> bool:
+def _could_identify(column: SharedColumn) -> bool:
     """Whether all values are different, occur in the release too, and are neither measurements nor times."""
     if not column.unique or not column.shared or column.shared < 0.5 * column.released.distinct:
         return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.evaluation.intervals.shares import CONFIDENCE
-from cvpl.evaluation.risk import Reading, Risk, certain_risk
+from cvpl.evaluation.risk import Risk, RiskReading, certain_risk
 from cvpl.evaluation.trials.over_draws import Groups, OverDraws, power_over_draws, share_over_draws
 from cvpl.evaluation.trials.rounds_error import Floats
 from cvpl.result.published import Disclosure
@@ -30,7 +30,7 @@ class DrawFindings:
     hits: Mapping[str, Floats]
     faults: Mapping[str, tuple[str, ...]]
     canary_faults: Mapping[str, tuple[str, ...]]
-    reading: Reading
+    reading: RiskReading
     certain: Risk | None
     utility: out.ComparedUtility
     preflight: Sequence[out.Finding]

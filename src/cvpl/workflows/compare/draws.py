@@ -15,7 +15,7 @@ from cvpl.assessment.planning.work import Work
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.evaluation.control_likeness import ControlLikeness
-from cvpl.evaluation.risk import Reading
+from cvpl.evaluation.risk import RiskReading
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.compare.draw_readings import DrawFindings, read_draws
 from cvpl.workflows.compare.inputs import NamedRelease
@@ -94,7 +94,7 @@ def measure_mechanism(run: MechanismRun, made: NamedRelease, progress: ProgressC
             tell.finish()
     reading = read_draws(found, first.groups)
     if reading.headline is not None:
-        ensemble = replace(first.ensemble, headline=reading.headline, reading=Reading(reading.false_rate))
+        ensemble = replace(first.ensemble, headline=reading.headline, reading=RiskReading(reading.false_rate))
         first = replace(first, ensemble=ensemble)
     shown = over_draws(measure_release(first, tells[-1]), run.mechanism.mechanism, reading, found)
     run.remove(0)

@@ -31,7 +31,7 @@ from cvpl.result.verdict import TOO_FEW
 from cvpl.wording import counted, share_in
 from cvpl.workflows.compare.draw_readings import DrawFindings, DrawsReading
 from cvpl.workflows.compare.ranking import ReleaseFigures
-from cvpl.workflows.trial.mechanism import Mechanism
+from cvpl.workflows.trial.mechanism import MechanismRunner
 
 _MEANS = (
     "correlation_preservation",
@@ -45,7 +45,7 @@ _MEANS = (
 
 
 def over_draws(
-    first: ReleaseFigures, mechanism: Mechanism, reading: DrawsReading, found: Sequence[DrawFindings]
+    first: ReleaseFigures, mechanism: MechanismRunner, reading: DrawsReading, found: Sequence[DrawFindings]
 ) -> ReleaseFigures:
     """The figures of a mechanism, not yet rounded, from those of its first draw and what all draws say."""
     disclosure = _disclosure(found)
@@ -169,7 +169,7 @@ def _top1(reading: DrawsReading, attacker: str) -> dict[str, float | None]:
     return {"top1_hit_rate": hits.estimate, "top1_low": interval.low, "top1_high": interval.high}
 
 
-def _draws(mechanism: Mechanism, power: OverDraws | None, reading: DrawsReading, count: int) -> out.ComparedDraws:
+def _draws(mechanism: MechanismRunner, power: OverDraws | None, reading: DrawsReading, count: int) -> out.ComparedDraws:
     by = out.TrialMechanism(kind=mechanism.kind, name=mechanism.name, strength=mechanism.strength)
     if power is None or reading.false_rate is None:
         return out.ComparedDraws(mechanism=by, count=count, degrees=count - 1)

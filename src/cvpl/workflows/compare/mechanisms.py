@@ -17,7 +17,7 @@ from cvpl.wording import stopped
 from cvpl.workflows.command_mechanism import is_command, keep_output
 from cvpl.workflows.compare.inputs import NamedRelease
 from cvpl.workflows.protect import FAMILIES, Strength
-from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed, find_mechanism
+from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed, find_mechanism
 
 FEWEST_DRAWS, MOST_DRAWS = 2, 1000
 
@@ -30,7 +30,7 @@ class NamedMechanism:
     """
 
     name: str
-    mechanism: Mechanism
+    mechanism: MechanismRunner
     aside: Path | None = None
 
     def draw(self, number: int, original: object, resolved: ResolvedConfig, folder: Path) -> NamedRelease:

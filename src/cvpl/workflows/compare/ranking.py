@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cvpl import result as out
 from cvpl.evaluation.intervals.intervals import interval_fields
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
-from cvpl.evaluation.ordering import Place, beaten_by, places, places_by_value
+from cvpl.evaluation.ordering import RankRange, beaten_by, places, places_by_value
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind
 from cvpl.utility.compared import mean_of, shared_figures
@@ -153,7 +153,7 @@ def _clearly_above(first: ReleaseFigures, second: ReleaseFigures) -> bool:
     return one.low is not None and other.high is not None and one.low > other.high
 
 
-def _places(found: Place | None) -> out.Places | None:
+def _places(found: RankRange | None) -> out.Places | None:
     return None if found is None else out.Places(first=found.first, last=found.last)
 
 

@@ -23,7 +23,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
-from cvpl.evaluation.risk import Reading
+from cvpl.evaluation.risk import RiskReading
 from cvpl.result.published import Disclosure
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.tables.pair import Inputs
@@ -62,7 +62,7 @@ class SweepAttacker:
     among: int
     confidence: float
     canaries: CanaryOutcome | None
-    reading: Reading
+    reading: RiskReading
 
 
 class Sweep:

@@ -41,7 +41,7 @@ class Draw:
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class MechanismRunner:
     """A mechanism: `make` gives the release of a draw, as a path or a dataframe, or raises RoundFailed.
 
     `fingerprint` changes whenever the releases may; None if that cannot be known, as for a Python function. `identity`
@@ -58,7 +58,7 @@ class Mechanism:
 
 def find_mechanism(
     mechanism: object, strength: Strength | None, config: ConfigLike | None, timeout: float | None
-) -> Mechanism:
+) -> MechanismRunner:
     """The mechanism that a caller names. Raises UsageError if it is none.
 
     A text is the name of a built-in mechanism, which needs a strength and a configuration, or else a command.
@@ -94,7 +94,7 @@ def _names() -> str:
     return ", ".join(FAMILIES)
 
 
-def _command(text: str, strength: Strength | None, timeout: float | None) -> Mechanism:
+def _command(text: str, strength: Strength | None, timeout: float | None) -> MechanismRunner:
     command = CommandMechanism(split_command(text), timeout)
     if not command.takes_strength:
         _refuse(strength, "a command without {strength}")
@@ -108,10 +108,10 @@ def _command(text: str, strength: Strength | None, timeout: float | None) -> Mec
             raise RoundFailed(str(failed), exit_code=failed.exit_code, timed_out=failed.timed_out) from None
 
     named = [_digest(Path(word)) for word in command.words if Path(word).is_file()]
-    return Mechanism(text, "command", make, strength, _joined([text, str(strength), *named]))
+    return MechanismRunner(text, "command", make, strength, _joined([text, str(strength), *named]))
 
 
-def _function(function: Callable[..., object]) -> Mechanism:
+def _function(function: Callable[..., object]) -> MechanismRunner:
     name = getattr(function, "__name__", type(function).__name__)
 
     def make(draw: Draw) -> object:
@@ -131,10 +131,10 @@ def _function(function: Callable[..., object]) -> Mechanism:
             "Polars, pyarrow or DuckDB, or the path of a file"
         )
 
-    return Mechanism(name, "function", make)
+    return MechanismRunner(name, "function", make)
 
 
-def _built_in(method: Method, strength: Strength | None, config: ConfigLike | None) -> Mechanism:
+def _built_in(method: Method, strength: Strength | None, config: ConfigLike | None) -> MechanismRunner:
     if strength is None:
         raise UsageError(f"strength: {method} needs one, {FAMILIES[method].strength}. Name it.")
     if config is None:
@@ -153,7 +153,7 @@ def _built_in(method: Method, strength: Strength | None, config: ConfigLike | No
             raise RoundFailed(f"mechanism '{method}' refused: {error}") from None
 
     identity = IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None
-    return Mechanism(method, "built_in", make, strength, _joined([method, str(strength)]), identity)
+    return MechanismRunner(method, "built_in", make, strength, _joined([method, str(strength)]), identity)
 
 
 def _digest(file: Path) -> str:

@@ -14,11 +14,11 @@ from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.dialect import guess_dialect
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.propose import propose
-from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
+from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed
 from cvpl.workflows.trial.rounds import draw_seed, two_tables
 
 
-def guessed_configuration(original: object, mechanism: Mechanism, seed: int, folder: Path) -> Proposal:
+def guessed_configuration(original: object, mechanism: MechanismRunner, seed: int, folder: Path) -> Proposal:
     """Propose a configuration from a release of half of the rows, as an audit without one does.
 
     This release is not part of the trial: which rows belong to one person is known only with the configuration.

@@ -37,7 +37,7 @@ from cvpl.tables.making.parting import part
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.command_mechanism import CommandStopped, keep_output
 from cvpl.workflows.reading import read_tables
-from cvpl.workflows.trial.mechanism import Draw, Mechanism, RoundFailed
+from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed
 from cvpl.workflows.trial.people import TrialPeople
 
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ class Trial:
 
     table: Path
     resolved: ResolvedConfig
-    mechanism: Mechanism
+    mechanism: MechanismRunner
     people: TrialPeople
     inside: Bools
     seed: int

@@ -32,7 +32,7 @@ from cvpl.workflows.protect import Strength
 from cvpl.workflows.trial.assembly import FinishedTrial, assemble
 from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
 from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
-from cvpl.workflows.trial.mechanism import Mechanism, RoundFailed, find_mechanism
+from cvpl.workflows.trial.mechanism import MechanismRunner, RoundFailed, find_mechanism
 from cvpl.workflows.trial.membership import Membership, draw_membership
 from cvpl.workflows.trial.people import read_people
 from cvpl.workflows.trial.per_person import per_person_warning, write_per_person
@@ -183,7 +183,7 @@ def _resolved(
 def _prepared(
     table: Path,
     resolved: ResolvedConfig,
-    mechanism: Mechanism,
+    mechanism: MechanismRunner,
     rounds: int,
     plant: int,
     kind: Membership,
