@@ -173,7 +173,8 @@ class Attack:
 
         def compute() -> Floats:
             vectors = [ordered_features(self.representation, known) for known in self._known_people]
-            return betweenness(np.vstack(vectors), ordered_features(self.representation, self.protected))
+            released = ordered_features(self.representation, self.protected)
+            return betweenness(np.vstack(vectors), released, sampled=not self.holds_all)
 
         everybody = self.shared.once("between", self.keys.control, compute)
         originals = self.original.rows

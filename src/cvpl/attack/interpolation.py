@@ -46,12 +46,17 @@ def ordered_features(embedding: Embedding, table: Table) -> Floats:
     return np.column_stack(columns) if columns else np.zeros((table.rows, 0))
 
 
-def betweenness(people: Floats, released: Floats) -> Floats:
-    """The evidence of all people, originals and controls; 0 with fewer than two features."""
+def betweenness(people: Floats, released: Floats, *, sampled: bool = False) -> Floats:
+    """The evidence of all people, originals and controls; 0 with fewer than two features.
+
+    If the people are but a sample, no more records are tried than in tables of many people.
+    """
     result = np.zeros(len(people))
     if people.shape[1] < FEWEST_FEATURES or not len(released) or len(people) <= 1:
         return result
     affordable = MOST_LINES // len(people) ** 2
+    if sampled:
+        affordable = min(affordable, RECORDS)
     if affordable >= FEWEST_RECORDS:
         records, columns = _nearest(people, released, affordable), np.ascontiguousarray(people.T)
         for person, near in enumerate(records):

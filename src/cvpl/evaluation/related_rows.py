@@ -46,6 +46,8 @@ BINS = 10
 """Numbers and times with more different values are compared by as many classes of equal size ..."""
 TIED = 0.05
 """... and by equal values, if so large a share of the rows has one in common with another."""
+_MOST_KEYS = 50
+"""Keys are numbered by a table of all possible ones if these are at most so many a row."""
 SCALE = 64
 """The exchanges that give the standard deviations; they are no part of the test."""
 
@@ -155,7 +157,8 @@ def _cells(parts: Sequence[tuple[str, Ints]]) -> _Cells:
 
     cell = parts[0][1]
     for _, codes in parts[1:]:
-        cell = np.unique(cell * (int(codes.max()) + 1) + codes, return_inverse=True)[1].reshape(-1)
+        levels = int(codes.max()) + 1
+        cell = _numbered(cell * levels + codes, (int(cell.max()) + 1) * levels)
     counts = np.bincount(cell)
     rows = np.flatnonzero(counts[cell] > 1)
     place = (np.cumsum(counts > 1) - 1)[cell[rows]]
@@ -163,6 +166,15 @@ def _cells(parts: Sequence[tuple[str, Ints]]) -> _Cells:
     ones = np.ones(len(rows), dtype=np.int16)
     members = csr_array((ones, (place, rows)), shape=(len(sizes), len(cell)))
     return _Cells(tuple(name for name, _ in parts), members, sizes)
+
+
+def _numbered(keys: Ints, count: int) -> Ints:
+    """The keys, below `count`, as numbers from 0 in the same order."""
+    if count > _MOST_KEYS * len(keys):
+        return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    there = np.zeros(count, dtype=bool)
+    there[keys] = True
+    return np.asarray((np.cumsum(there) - 1)[keys])
 
 
 @singledispatch
