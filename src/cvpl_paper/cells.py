@@ -218,7 +218,7 @@ def _representation(done: Attack, cell: Cell) -> Figures:
     if fitted is not None and fitted.variances is not None:
         shares |= structural(done.representation.space, fitted.loadings, fitted.variances)
     return {
-        "shift": valid.shift if valid.shift is not None and np.isfinite(valid.shift) else None,
+        "shift": valid.shift,
         "assessable": valid.assessable,
         "components": None if fitted is None else int(fitted.loadings.shape[1]),
         "contribution": shares,

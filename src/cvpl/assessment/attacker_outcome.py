@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE
-from cvpl.assessment.diagnostics.validity import Validity
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.risk import best_candidate
-from cvpl.result import SelfRate
+from cvpl.result import SelfRate, Validity
 
 _DECIMALS = 9
 
@@ -36,7 +35,7 @@ class AttackerOutcome:
     @property
     def faults(self) -> tuple[str, ...]:
         """Why the attacker does not count; empty if it does."""
-        return self.valid.reasons + (() if self.canaries is None else self.canaries.faults)
+        return tuple(self.valid.reasons) + (() if self.canaries is None else self.canaries.faults)
 
     def power_at(self, false_rate: float | None) -> float:
         """Its power against the control at a false-positive rate, to compare it by; 0 if there is none."""

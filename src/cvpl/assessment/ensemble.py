@@ -20,7 +20,7 @@ from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.combined import COMBINED, combine
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, perturbed
-from cvpl.assessment.diagnostics.validity import Validity, validity
+from cvpl.assessment.diagnostics.validity import validity
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, labelled
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
@@ -41,7 +41,7 @@ from cvpl.evaluation.risk import (
     risk_by_matches,
 )
 from cvpl.randomness import stream
-from cvpl.result import SelfRate
+from cvpl.result import SelfRate, Validity
 from cvpl.tables.pair import Inputs
 
 _MANY = 3

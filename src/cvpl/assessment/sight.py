@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.assessment.combined import COMBINED
+from cvpl.assessment.diagnostics.validity import SHIFT
 from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.preflight.renamed import renamed_findings
@@ -130,7 +131,7 @@ def _shifted(ensemble: EnsembleOutcome) -> list[out.Finding]:
     apart = [
         name
         for name, outcome in ensemble.outcomes.items()
-        if outcome.measured.attack.attacker.alignment == "release" and outcome.valid.shifted
+        if outcome.measured.attack.attacker.alignment == "release" and SHIFT in outcome.valid.reasons
     ]
     if not apart:
         return []

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.operators.blocking import Key, scheme_codes
-from cvpl.result import SelfRate
+from cvpl.result import SelfRate, Validity
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Table
 from cvpl.tables.keys.row_hash import Keys, hash_columns
@@ -31,45 +31,14 @@ ALONE = 0.50
 """The largest accepted share of originals without a candidate in their block."""
 SHIFTED = 0.6
 """The distance of the tables' mean embeddings, in units of their pooled spread, from which they count as shifted."""
+SHIFT = "the representation is shifted: the two tables do not overlap in feature space"
 _SAMPLE = 20_000
 _RELEASED = 100_000
+"""The most released records that are compared with each other."""
 _NO_VARIANCE = 1e-12
 """Variance below this share of a feature's mean square counts as rounding error."""
 _SAME = 1e-9
 """Correlations whose spread is at most this differ only by rounding."""
-"""The most released records that are compared with each other."""
-
-
-@dataclass(frozen=True)
-class Validity:
-    """The measures, and any reasons why the figures cannot be read as risk.
-
-    `duplicate_share` is the share of originals whose vector equals another original's; `shift` the distance of the mean
-    embeddings over the root of the pooled total variance; `covariance_distance` the Frobenius distance of the two
-    feature covariances over the norm of the original's; `correlation_preservation` the correlation of their
-    off-diagonal correlations, a utility cross-check.
-    """
-
-    explained_variance: float | None
-    perturbed_top1: float | None
-    attainable_top1: float
-    zero_share_original: float
-    zero_share_protected: float
-    duplicate_share: float
-    shift: float | None
-    covariance_distance: float | None
-    correlation_preservation: float | None
-    reasons: tuple[str, ...]
-
-    @property
-    def shifted(self) -> bool:
-        """Whether the tables' mean embeddings lie apart."""
-        return self.shift is not None and self.shift >= SHIFTED
-
-    @property
-    def assessable(self) -> bool:
-        """Whether the figures can be read as risk."""
-        return not self.reasons
 
 
 def validity(
@@ -79,7 +48,12 @@ def validity(
     *,
     released: NDArray[np.bool_] | None = None,
 ) -> Validity:
-    """Measure the representation of an attack.
+    """Measure the representation of an attack, and find the reasons why its figures cannot be read as risk.
+
+    `duplicate_share` is the share of originals whose vector equals another original's; `shift` the distance of the mean
+    embeddings over the root of the pooled total variance, None if that is 0; `covariance_distance` the Frobenius
+    distance of the two feature covariances over the norm of the original's; `correlation_preservation` the correlation
+    of their off-diagonal correlations, a utility cross-check.
 
     `released` says which originals are in the release, if all matches are known: the others may well have no candidate.
     """
@@ -116,18 +90,19 @@ def validity(
             "the representation is dead: it does not find people in a lightly perturbed copy of their own table"
         )
     if shift is not None and shift >= SHIFTED:
-        reasons.append("the representation is shifted: the two tables do not overlap in feature space")
+        reasons.append(SHIFT)
     return Validity(
+        assessable=not reasons,
+        reasons=reasons,
         explained_variance=None if projection is None else projection.explained_variance,
         perturbed_top1=top1,
         attainable_top1=distinct,
         zero_share_original=zeros[0],
         zero_share_protected=zeros[1],
         duplicate_share=duplicates,
-        shift=shift,
+        shift=shift if shift is not None and np.isfinite(shift) else None,
         covariance_distance=distance,
         correlation_preservation=correlation,
-        reasons=tuple(reasons),
     )
 
 

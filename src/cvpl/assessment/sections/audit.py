@@ -99,7 +99,7 @@ def audit_result(
         alignment=measurements.alignment(measured, disclosure.grid("protected")),
         policy=judged.policies[0] if judged.policies else None,
         policies=judged.policies,
-        validity=diagnostics.validity(ensemble.chosen.valid, ensemble.reasons),
+        validity=diagnostics.validity(ensemble),
         self_linkage=diagnostics.self_linkage(found, ensemble.chosen.copied),
         feature_contribution=diagnostics.contributions(found.contributions),
         control_likeness=diagnostics.likeness(judged.likeness),

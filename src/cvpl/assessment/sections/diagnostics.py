@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-import numpy as np
-
 from cvpl import result as out
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
 from cvpl.assessment.diagnostics.contributions import ColumnContribution, ColumnContributions
-from cvpl.assessment.diagnostics.validity import Validity
+from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control_likeness import ControlLikeness
 from cvpl.evaluation.groups.subgroups import Subgroups
 
 
-def validity(valid: Validity, reasons: tuple[str, ...]) -> out.Validity:
-    """The headline's validity, and why no figure can be read as risk, if so."""
-    shift = valid.shift if valid.shift is not None and np.isfinite(valid.shift) else None
-    fields = {**vars(valid), "reasons": list(reasons), "shift": shift}
-    return out.Validity(assessable=not reasons, **fields)
+def validity(ensemble: EnsembleOutcome) -> out.Validity:
+    """The headline's validity, with the reasons why no attacker's figure can be read as risk."""
+    reasons = list(ensemble.reasons)
+    return ensemble.chosen.valid.model_copy(update={"assessable": not reasons, "reasons": reasons})
 
 
 def likeness(found: ControlLikeness | None) -> out.ControlLikeness | None:

@@ -58,7 +58,7 @@ class DrawFindings:
             originals=originals,
             controls=controls,
             hits=hits,
-            faults={name: item.valid.reasons for name, item in ensemble.outcomes.items() if item.valid.reasons},
+            faults={name: tuple(item.valid.reasons) for name, item in ensemble.outcomes.items() if item.valid.reasons},
             canary_faults={
                 name: item.canaries.faults
                 for name, item in ensemble.outcomes.items()

@@ -219,7 +219,7 @@ def _scored(
     return RoundScores(
         scores=scores,
         blind=blind,
-        faults={name: item.valid.reasons for name, item in ensemble.outcomes.items() if item.valid.reasons},
+        faults={name: tuple(item.valid.reasons) for name, item in ensemble.outcomes.items() if item.valid.reasons},
         canary_faults={name: texts for name, item in ensemble.outcomes.items() if (texts := _canary_faults(item))},
         hits=hits,
         released=inputs.pair.protected.rows,
