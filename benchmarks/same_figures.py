@@ -65,10 +65,10 @@ def small_worlds() -> dict[str, Any]:
     """Every figure of every variant of the attack, on random small tables."""
     from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: PLC0415 - a tool of the tests
 
+    from attack_variants import GRID, VARIANTS  # noqa: PLC0415
     from cvpl.attack.attack import attack  # noqa: PLC0415
     from cvpl.evaluation.measurement import measure  # noqa: PLC0415
     from cvpl.search.budget import Budget  # noqa: PLC0415
-    from test_against_oracle import GRID, VARIANTS  # noqa: PLC0415
     from worlds import BASE, World, package_attacker, worlds  # noqa: PLC0415
 
     found: dict[str, Any] = {}

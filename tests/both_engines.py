@@ -11,7 +11,7 @@ import pandas as pd
 from pyarrow import parquet
 
 import cvpl
-from test_same_bytes import differences
+from same_results import differences
 
 PIECES = 4
 """Into so many pieces a table is cut where every search is shared."""

@@ -36,6 +36,7 @@ from cvpl.workflows.audit import plan_audit
 from cvpl.workflows.protect import Protector
 from cvpl_paper.world import CONFIG, people
 from examples import TIMES, examples, examples_apart
+from one_column import read
 from shared_data import SHARED, needs_data
 
 TOWNS = {
@@ -53,13 +54,6 @@ FILED = ColumnSpec("x", "attribute", "category", parents=TOWNS)
 AGES = list(range(20, 60))
 LINKAGE_ALONE = {"canaries": False, "sensitivity": False, "singling_out": False, "inference": False}
 """An audit that asks whether people are linked, and nothing else."""
-
-
-def read(spec, **tables):
-    """The tables of one column, read as files are; `expected` takes the place of a control."""
-    made = {name: pd.DataFrame({spec.name: [str(value) for value in values]}) for name, values in tables.items()}
-    pair = read_inputs(made["original"], made["protected"], [spec], control=made.get("expected"), checks=False).pair
-    return pair.original, pair.protected, pair.control
 
 
 def same(one, other):

@@ -21,8 +21,8 @@ from cvpl.evaluation.intervals.paired import correlation, difference
 from cvpl.evaluation.trials.over_draws import power_over_draws, share_over_draws
 from cvpl.result import comparison_schema
 from examples import examples_apart
-from test_surface_commands import CONFIG, drawn
-from test_trial_statistics import own_errors
+from own_trial_errors import own_errors
+from surface_people import CONFIG, drawn
 
 EXACT = CONFIG | {"report": {"suppress_below": 1}}
 NOISE = """import sys, csv, random

@@ -22,7 +22,7 @@ from cvpl.reports.terminal import show
 from cvpl.result.sight import blind
 from cvpl.workflows.reading import read_plan
 from examples import examples_apart
-from test_inference_audit import COLUMNS, EXACT, SETTINGS, people
+from inference_people import COLUMNS, EXACT, SETTINGS, people
 
 LIMIT = 0.95
 

@@ -10,12 +10,12 @@ from rich.console import Console
 
 import cvpl
 from benchmark_folders import HEAD, write
+from classes_of_people import SETTINGS as CLASSES
+from classes_of_people import generalized as in_decades
+from classes_of_people import people as classes_of_people
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
-from test_compliance import SETTINGS as CLASSES
-from test_compliance import generalized as in_decades
-from test_compliance import people as classes_of_people
-from test_release_questions import EXACT, SETTINGS, audited, tables  # noqa: F401 - `tables` is a fixture
+from release_tables import EXACT, SETTINGS, audited, tables  # noqa: F401 - `tables` is a fixture
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ from cvpl.tables.evaluation_only.identity import IdentityKeys
 from cvpl.tables.meaning.allowed_labels import allowed_labels
 from cvpl.tables.pair import read_inputs
 from examples import examples
-from test_search_ways import assert_same, units
+from search_checks import assert_same, units
 from worlds import make_pair
 
 # Education as in a hierarchy file: label, group, wider group.

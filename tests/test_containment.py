@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 import cvpl
+from cell_crowd import AGE, CELLS, CROWD, LABEL, attacked, crowd, read
 from cell_worlds import CellWorld, cell_world
-from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.loading import load
 from cvpl.errors import InputError
@@ -23,27 +23,11 @@ from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
-from cvpl.tables.pair import read_inputs
 from examples import TIMES, examples
 from oracle import containment, fellegi_sunter
-from test_search_ways import assert_same, every_pair
+from search_checks import assert_same, every_pair
 
-CELLS = {"alignment": "cells", "blocking": "none"}
 EXACTLY = {"similarity": {"rarity": {"m": 0.99, "tolerance": 0}}}
-AGE = {"role": "quasi_identifier", "type": "numeric"}
-LABEL = {"role": "attribute", "type": "category"}
-
-
-def read(columns, frames):
-    """The tables as an attacker gets them."""
-    specs = load({"columns": columns, "attacker": "paper"}).specs
-    return read_inputs(*frames[:2], specs, control=frames[2] if len(frames) > 2 else None).pair
-
-
-def attacked(columns, frames, settings, pair=None):
-    """The attack of an attacker that compares cells."""
-    attacker = load({"columns": columns, "attacker": CELLS | settings}).attackers["main"]
-    return attack(pair or read(columns, frames), attacker)
 
 
 def every_score(done, table):
@@ -184,25 +168,6 @@ def searched_by_tree(monkeypatch):
     real = exact._by_cells
     monkeypatch.setattr(exact, "_by_cells", lambda *given: taken.append(1) or real(*given))
     return taken
-
-
-def crowd(rng, count, distinct=80):
-    """People, and cells around others like them: intervals, masks, gaps and plain values."""
-    low, width = rng.integers(18, 80, count), rng.integers(1, 20, count)
-    codes = [f"{code:03}" for code in rng.integers(100, 140, count)]
-    amount = rng.integers(distinct, size=count) / 4
-    own = pd.DataFrame(
-        {"age": low.astype(float), "code": codes, "amount": amount, "colour": rng.integers(6, size=count)}
-    )
-    own.loc[rng.random(count) < 0.1, "age"] = np.nan
-    intervals = np.where(rng.random(count) < 0.1, "*", [f"[{a}, {a + b}]" for a, b in zip(low, width, strict=True)])
-    masks = [code[:2] + "*" if hide else code for code, hide in zip(codes, rng.random(count) < 0.7, strict=True)]
-    released = own.assign(age=intervals, code=masks)
-    released.loc[rng.random(count) < 0.1, "colour"] = None
-    return own, released
-
-
-CROWD = {"age": AGE, "code": LABEL, "amount": AGE, "colour": LABEL}
 
 
 @pytest.mark.parametrize("similarity", [{"rarity": {"m": 0.99, "tolerance": 0.1}}, {"agreement": {"m": 0.9}}])

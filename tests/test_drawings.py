@@ -19,7 +19,7 @@ from cvpl.charts.release_rulers import release_rulers
 from cvpl.charts.risk_utility_map import risk_utility_map
 from cvpl.charts.style import BLUE, RED, SHADES
 from cvpl.result import SurfaceTarget
-from test_surface_page import result_of, setting, with_risk
+from surface_results import result_of, setting, with_risk
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -15,34 +15,9 @@ from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.sections.reviewers import requirements
 from examples import examples_apart
+from inference_people import COLUMNS, EXACT, SETTINGS, people
 
-COLUMNS = {
-    "who": {"role": "id"},
-    "age": {"role": "quasi_identifier", "type": "numeric"},
-    "town": {"role": "quasi_identifier", "type": "category"},
-    "pay": {"role": "attribute", "type": "numeric"},
-    "noise": {"role": "attribute", "type": "category"},
-    "sick": {"role": "sensitive"},
-}
-EXACT = {"report": {"suppress_below": 1}}
-SETTINGS = {"columns": COLUMNS, "attacker": "paper", "canaries": False, "sensitivity": False, "inference": True}
 ALL_SCORES = ("accuracy", "rarity_weighted")
-
-
-def people(rng, rows, first=0):
-    """Ages above 50 are sick more often; pay tells people apart."""
-    age = rng.integers(20, 80, rows)
-    sick = np.where(rng.random(rows) < 0.1 + 0.4 * (age > 50), "yes", "no")
-    return pd.DataFrame(
-        {
-            "who": np.arange(first, first + rows),
-            "age": age,
-            "town": rng.choice(["n", "s", "e"], rows),
-            "pay": rng.permutation(np.arange(rows) * 10 + 1000),
-            "noise": rng.choice(list("abcdef"), rows),
-            "sick": sick,
-        }
-    )
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from cvpl.evaluation.inference.scores import Hits, design
 from cvpl.evaluation.inference.secret import Secret, Tolerance, _share_around
 from cvpl.operators.similarity import CosineScorer
 from cvpl.tables.columns import Labels
-from test_rarity import coded
+from random_scorers import coded
 
 
 def test_intervals_that_hold_together_share_the_risk_of_error():

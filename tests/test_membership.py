@@ -21,7 +21,7 @@ from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.terminal import show
 from cvpl.result.figures import power_at
-from test_population import drawn
+from population_tables import drawn
 
 INF = float("inf")
 

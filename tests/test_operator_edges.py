@@ -31,8 +31,8 @@ from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Approximate
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
-from test_alignment import read
-from test_search_ways import assert_same, every_pair
+from one_column import read
+from search_checks import assert_same, every_pair
 
 
 def test_the_steps_tried_are_the_largest_common_one_and_its_usual_fractions():

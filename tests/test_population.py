@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 
 import numpy as np
-import pandas as pd
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
@@ -20,6 +19,7 @@ from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.sections.population import population_section
 from cvpl.reports.terminal import show
 from cvpl.result import Power
+from population_tables import drawn
 
 COLUMNS = {
     "city": {"role": "quasi_identifier", "type": "category"},
@@ -27,17 +27,6 @@ COLUMNS = {
     "pay": {"role": "attribute", "type": "numeric"},
 }
 SETTINGS = {"columns": COLUMNS, "attacker": {"blocking": "none", "similarity": "rarity"}, "sensitivity": False}
-
-
-def drawn(seed, size=200):
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "city": rng.choice(["north", "south", "east"], size),
-            "age": rng.integers(18, 80, size).astype(float),
-            "pay": rng.integers(100, 400, size).astype(float),
-        }
-    )
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,8 @@ from cvpl.search.rare_values import log_means, products
 from cvpl.search.rare_values.index import RareValues
 from cvpl.tables.columns import Numbers
 from examples import TIMES, examples
-from test_search_ways import assert_same, every_pair
+from random_scorers import coded
+from search_checks import assert_same, every_pair
 from worlds import COLUMNS, make_pair, worlds
 
 CHOICES = Vectorization(columns={"when": ColumnChoice(features=("hour",))})
@@ -184,34 +185,6 @@ def test_a_record_without_candidates_has_no_evidence():
     pair = make_pair(columns, original, {"code": ["a", "a"], "colour": ["red", "blue"]})
     done = attack(pair, Attacker(similarity=EXACTLY, evidence="margin", blocking=BY_CODE))
     assert np.isneginf(done.scores[1]) and done.scores[0] > 0
-
-
-def coded(rng, queries, candidates, columns, *, differ, missing, wide, copies):
-    """A random scorer: skewed values, gaps, ranges of codes that agree, and copies among the candidates."""
-    a, b, tables = [], [], []
-    for column in range(columns):
-        size = int(rng.choice([2, 5, 30, 400]))
-        weights = 1 / np.arange(1, size + 1)
-        sides = [
-            np.where(rng.random(n) < missing, -1, rng.choice(size, n, p=weights / weights.sum()))
-            for n in (queries, candidates)
-        ]
-        a.append(sides[0])
-        b.append(sides[1])
-        first = np.arange(size) - (rng.integers(3, size=size) if wide and column % 2 else 0)
-        last = np.arange(size) + (rng.integers(3, size=size) if wide and column % 2 else 0)
-        tables.append((np.maximum(first, 0), np.minimum(last, size - 1), rng.exponential(3, size)))
-    start = np.concatenate([[0], np.cumsum([len(table[0]) for table in tables])]).astype(np.int64)
-    parts = [np.concatenate([table[at] for table in tables]) for at in range(3)]
-    worth = AgreementWeights(
-        start,
-        parts[0].astype(np.int32),
-        parts[1].astype(np.int32),
-        parts[2].astype(float),
-        -rng.exponential(1, columns) if differ else np.zeros(columns),
-    )
-    a, b = (np.column_stack(side).astype(np.int32) for side in (a, b))
-    return AgreementScorer(a, b[rng.integers(len(b) // 8, size=len(b))] if copies else b, worth)
 
 
 @pytest.mark.parametrize("seed", range(24))

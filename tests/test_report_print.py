@@ -16,7 +16,7 @@ from cvpl.reports.page import Printing, report_page, sections_page
 from cvpl.reports.pdf import page_count, to_pdf
 from cvpl.reports.sections.section import CLOSING, TITLE, Column, Section, Table
 from examples import examples_apart
-from test_sheet import HIGH, STORED, audited, contributed, contribution, policy
+from verdict_results import HIGH, STORED, audited, contributed, contribution, policy
 
 MOST_PAGES = 8
 COLUMNS = contributed(*(contribution(f"column_{at}", 0.3 - at / 50, 0.1, 0.4) for at in range(14)))

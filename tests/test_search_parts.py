@@ -20,7 +20,7 @@ from cvpl.search.groups import Group, groups
 from cvpl.search.levers import Approximate, sub_divide
 from cvpl.search.pairs import candidate_similarities
 from cvpl.search.tree.tree_search import WorkCount
-from test_search_ways import assert_same, every_pair, units
+from search_checks import assert_same, every_pair, units
 
 
 class PairNumbers:

@@ -15,7 +15,7 @@ from cvpl.search.tree import kernel, rounding, tree_layout
 from cvpl.search.tree.simd import LANES
 from cvpl.search.tree.tree import _turn, build_tree, chunks, pairs_behind
 from cvpl.search.tree.tree_search import search_tree
-from test_search_ways import SHAPES, always_trees, assert_same, every_pair, units  # noqa: F401 - a fixture
+from search_checks import SHAPES, assert_same, every_pair, units
 
 SQUARE = kernel.UNIT**2
 

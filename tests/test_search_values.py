@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cell_crowd import CROWD, attacked, crowd
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.search import exact
 from cvpl.search.best import TIE, BestCandidates
@@ -19,9 +20,8 @@ from cvpl.search.rare_values.index import RareValues
 from cvpl.search.rare_values.products import Products
 from cvpl.search.tree.simd import LANES
 from cvpl.search.two_best import ROOM, insert, skipped, write
-from test_containment import CROWD, attacked, crowd
-from test_rarity import coded
-from test_search_ways import assert_same, every_pair
+from random_scorers import coded
+from search_checks import assert_same, every_pair
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from cvpl.reports.terminal import show
 from cvpl.reports.text_ruler import ruler_lines
 from cvpl.workflows.simulate import CONFIG
 from examples import TIMES
-from test_sheet import DEAD, HIGH, NO_CONTROL, ZERO, audited, contributed, contribution, finding, policy
+from verdict_results import DEAD, HIGH, NO_CONTROL, ZERO, audited, contributed, contribution, finding, policy
 
 WIDTH = 80
 RECORDS = "300" if TIMES > 1 else "150"

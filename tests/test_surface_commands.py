@@ -7,24 +7,13 @@ import json
 import stat
 import sys
 
-import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
 import cvpl
 from cvpl.cli.main import run
+from surface_people import CONFIG, drawn
 
-CONFIG = {
-    "columns": {
-        "who": {"role": "id"},
-        "city": {"role": "quasi_identifier", "type": "category", "recoded": False},
-        "age": {"role": "quasi_identifier", "type": "numeric", "recoded": False},
-        "pay": {"role": "attribute", "type": "numeric", "recoded": False},
-    },
-    "attackers": {"main": {"preset": "paper", "blocking": "none"}},
-    "canaries": False,
-}
 NOISE = """import sys, csv, random
 table, release, seed, strength = sys.argv[1:]
 rng = random.Random(int(seed))
@@ -37,18 +26,6 @@ writer = csv.DictWriter(open(release, "w", newline=""), rows[0])
 writer.writeheader()
 writer.writerows(rows)
 """
-
-
-def drawn(seed):
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "who": np.arange(200) + 1000 * seed,
-            "city": rng.choice(list("abcdef"), 200),
-            "age": rng.integers(18, 80, 200),
-            "pay": rng.normal(100, 20, 200).round(2),
-        }
-    )
 
 
 @pytest.fixture

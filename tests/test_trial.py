@@ -27,18 +27,8 @@ from cvpl.workflows.command_mechanism import CommandStopped, CommandTimeout, fil
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people
 from cvpl.workflows.trial.rounds import draw_seed
+from trial_people import CONFIG, PEOPLE, drawn
 
-PEOPLE = 200
-CONFIG = {
-    "columns": {
-        "who": {"role": "id"},
-        "city": {"role": "quasi_identifier", "type": "category", "block": "exact", "recoded": False},
-        "age": {"role": "quasi_identifier", "type": "numeric", "recoded": False},
-        "pay": {"role": "attribute", "type": "numeric", "recoded": False},
-    },
-    "attacker": "paper",
-    "canaries": False,
-}
 COPY = "cp {input} {output}"
 NOISE = """import sys, csv, random
 table, release, seed = sys.argv[1:]
@@ -52,18 +42,6 @@ writer = csv.DictWriter(open(release, "w", newline=""), rows[0])
 writer.writeheader()
 writer.writerows(rows)
 """
-
-
-def drawn(size=PEOPLE, seed=1):
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame(
-        {
-            "who": np.arange(size),
-            "city": rng.choice(list("abcdef"), size),
-            "age": rng.integers(18, 80, size),
-            "pay": rng.normal(100, 20, size).round(2),
-        }
-    )
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import cvpl
 from browser import SCHEMES, SIZES, check, chromium, needs_browser, schemes_for_axe, serious_faults  # noqa: F401 - a fixture
 from cvpl import charts
 from cvpl.cli.main import run
-from test_trial import CONFIG, drawn
+from trial_people import CONFIG, drawn
 
 ODD = "cp {input} {output} # <script>alert(1)</script> `x` {{ 7 * 7 }}"
 

@@ -18,7 +18,7 @@ from cvpl_paper.cells import VARIANTS
 from cvpl_paper.world import CONFIG as PAPER
 from cvpl_paper.world import CONFIGURATIONS, OUTLIER_RATES, SEEDS, people, release
 from examples import TIMES
-from test_same_bytes import tables
+from same_results import tables
 
 FULL = TIMES > 1
 PARTITIONS = (1, 8, 200)

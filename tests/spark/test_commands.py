@@ -14,7 +14,7 @@ import pytest
 
 from cvpl.cli.demo import CONFIG
 from examples import examples_apart
-from test_same_bytes import tables
+from same_results import tables
 
 PATIENCE = 120
 

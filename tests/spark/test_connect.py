@@ -13,7 +13,7 @@ import yaml
 from both_engines import same_on_both, written
 from cvpl.cli.demo import CONFIG
 from examples import examples_apart
-from test_same_bytes import tables
+from same_results import tables
 
 PATIENCE = 300
 

@@ -14,7 +14,7 @@ from cvpl.cli.demo import CONFIG
 from cvpl.errors import InputError, LimitError
 from cvpl.spark.attack_searches import search_all
 from cvpl.workflows import cluster_audit
-from test_same_bytes import differences, tables
+from same_results import differences, tables
 
 ROLES = ("original", "protected", "control")
 OPTIONS = {"attackers": ["paper"]}

@@ -13,8 +13,8 @@ import cvpl
 from both_engines import written
 from cvpl.cli.demo import CONFIG
 from examples import TIMES
+from same_results import differences, tables
 from standalone_cluster import HOST, standalone_cluster
-from test_same_bytes import differences, tables
 
 ATTACKERS = ["paper", "unblocked", "rarity_reference"] if TIMES > 1 else ["paper"]
 
