@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SPARK_VENV := .venv-spark
 SPARK_READY := $(SPARK_VENV)/.ready
-SPARK_TESTS = PYTHONPATH=tests $(SPARK_VENV)/bin/python -m pytest --confcutdir=tests/spark tests/spark
+SPARK_TESTS = PYTHONPATH=tests:tests/support $(SPARK_VENV)/bin/python -m pytest --confcutdir=tests/spark tests/spark
 
 # Where the benchmarks keep their tables and the peers their environments, and the largest table.
 BENCH := .bench
@@ -43,7 +43,7 @@ test-spark-sample: $(SPARK_READY)
 # where it was; changed code begins anew.
 oracle: $(READY)
 	$(MAKE) compiled
-	PYTHONPATH=tests $(BIN)/python tests/oracle_worlds.py --worlds 2000 --seed 1 --out $(BENCH)/oracle_worlds.jsonl --processes 2
+	PYTHONPATH=tests $(BIN)/python tests/support/oracle_worlds.py --worlds 2000 --seed 1 --out $(BENCH)/oracle_worlds.jsonl --processes 2
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -53,7 +53,7 @@ lint: $(READY)
 
 # Compiled once, before several test processes need it at the same time.
 compiled: $(READY)
-	$(BIN)/python tests/compile_first.py
+	$(BIN)/python tests/support/compile_first.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/startup_and_small_audit.py

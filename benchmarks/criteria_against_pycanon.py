@@ -2,8 +2,9 @@
 
     python benchmarks/criteria_against_pycanon.py DATA ENVIRONMENTS [--write]
 
-DATA is the folder of real tables (see `tests/shared_data.py`). With `--write` pycanon's values are stored for the
-tests. Files are read as texts; a secret with an order is read as numbers, for which pycanon uses the ordered distance.
+DATA is the folder of real tables (see `tests/support/shared_data.py`). With `--write` pycanon's values are stored for
+the tests. Files are read as texts; a secret with an order is read as numbers, for which pycanon uses the ordered
+distance.
 """
 
 from __future__ import annotations

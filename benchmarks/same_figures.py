@@ -28,7 +28,7 @@ ROWS = 5_200
 WORLDS = 12
 HERE = Path(__file__).parent
 NOT_FIGURES = ("provenance", "seconds", "versions", "file", "inputs", "configuration")
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE.parent / "tests" / "support"))
 
 
 def cvpl(*arguments: object) -> None:

@@ -15,7 +15,6 @@ import cvpl.reports.views  # noqa: F401 - results are shown in tests that import
 from browser import NO_BROWSER
 from cvpl.evaluation import contribution
 from cvpl.evaluation.inference import models
-from cvpl.search import exact
 from examples import TIMES
 from few_trees import FEW
 from shared_data import NO_DATA
@@ -219,16 +218,3 @@ def pytest_runtest_makereport(item, call):
         if NO_BROWSER in reason or NO_DATA in reason:
             report.outcome, report.longrepr = "failed", f"{reason}, and {NO_SKIPS} is set"
     return report
-
-
-@pytest.fixture
-def always_trees(monkeypatch):
-    """Trees in every block that is not tiny, whatever they cost."""
-    for name, value in {
-        "SMALL_BLOCK": 4,
-        "TREE_RECORDS": 1,
-        "TREE_PAIRS": 0,
-        "TREE_PRODUCT": 0,
-        "TREE_RECORD": -1,
-    }.items():
-        monkeypatch.setattr(exact, name, value)

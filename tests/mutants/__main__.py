@@ -44,7 +44,8 @@ def main() -> None:
         wanted = drawn(package, given.count, given.seed)[number - 1 :: parts]
         wanted = [one for one in wanted if done.get(one.key) != one.source]
         wanted = [one for one in wanted if f"{one.file}:{one.line}".endswith(tuple(given.at))]
-        tests = [ROOT / "tests" / f"test_{name}.py" for name in given.tests or PACKAGES[package][1].split()]
+        names = given.tests or PACKAGES[package][1].split()
+        tests = [file for name in names for file in (ROOT / "tests").glob(f"*/test_{name}.py")]
         loops = [one for one in wanted if one.has_loops and not given.compiled]
         both = {True: loops, False: [one for one in wanted if one not in loops]}
         for plain, some in sorted(both.items(), key=lambda part: -len(part[1])):

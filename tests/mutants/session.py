@@ -68,8 +68,9 @@ def collected(files: Iterable[Path], plain: bool, scratch: str, work: Callable[[
     """Load tests, and do something with them."""
     hypothesis.settings.register_profile("mutants", phases=[phase for phase in Phase if phase.name in _PHASES])
     hypothesis.settings.load_profile("mutants")
-    sys.path[:0] = [str(SOURCE), str(ROOT / "tests")]
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(SOURCE), str(ROOT / "tests")])
+    folders = [str(folder) for folder in (SOURCE, ROOT / "tests", ROOT / "tests" / "support")]
+    sys.path[:0] = folders
+    os.environ["PYTHONPATH"] = os.pathsep.join(folders)
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
     os.chdir(ROOT)
     options = ["-q", "-s", "--assert=plain", f"--basetemp={scratch}/tests"]

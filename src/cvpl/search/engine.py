@@ -2,9 +2,10 @@
 
 An attack asks an engine for the best candidates of some queries in some blocks, and does not depend on how the engine
 finds them. `InProcessEngine` searches in this process, with threads. Another engine (a GPU) is a class with the same
-method, registered in `ENGINES` under its own name; a budget selects the engine. It has to pass `tests/test_engines.py`,
-one test body for all engines. A Spark cluster (`cvpl.spark`) is one step further away: its tasks call `find_best` on
-the blocks that they have, and an attack takes what they found as its own (`attack.shared_work`).
+method, registered in `ENGINES` under its own name; a budget selects the engine. It has to pass
+`tests/search/test_engines.py`, one test body for all engines. A Spark cluster (`cvpl.spark`) is one step further away:
+its tasks call `find_best` on the blocks that they have, and an attack takes what they found as its own
+(`attack.shared_work`).
 
 So that an engine can leave the data in place, the values passed between steps are protocols, and what is computed from
 whole tables is small:
