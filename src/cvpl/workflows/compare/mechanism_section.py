@@ -31,7 +31,7 @@ from cvpl.result.verdict import TOO_FEW
 from cvpl.wording import counted, share_in
 from cvpl.workflows.compare.draw_readings import DrawFindings, DrawsReading
 from cvpl.workflows.compare.ranking import ReleaseFigures
-from cvpl.workflows.trial.mechanism import MechanismRunner
+from cvpl.workflows.draws.mechanism import MechanismRunner
 
 _MEANS = (
     "correlation_preservation",

@@ -14,10 +14,10 @@ from cvpl.errors import LimitError, UsageError
 from cvpl.randomness import stream
 from cvpl.tables.making.staged_table import stage
 from cvpl.wording import stopped
-from cvpl.workflows.command_mechanism import is_command, keep_output
 from cvpl.workflows.compare.inputs import NamedRelease
+from cvpl.workflows.draws.command import is_command, keep_output
+from cvpl.workflows.draws.mechanism import Draw, MechanismRunner, RoundFailed, find_mechanism
 from cvpl.workflows.protect import FAMILIES, Strength
-from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed, find_mechanism
 
 FEWEST_DRAWS, MOST_DRAWS = 2, 1000
 

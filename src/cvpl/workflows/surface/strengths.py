@@ -23,7 +23,7 @@ from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
 from cvpl.tables.making.staged_table import stage
-from cvpl.workflows.command_mechanism import (
+from cvpl.workflows.draws.command import (
     STRENGTH,
     CommandFailed,
     CommandMechanism,
@@ -31,7 +31,7 @@ from cvpl.workflows.command_mechanism import (
     keep_output,
     split_command,
 )
-from cvpl.workflows.function_mechanism import generator_arguments
+from cvpl.workflows.draws.function import generator_arguments
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 

@@ -22,8 +22,8 @@ from cvpl.randomness import stream
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind
+from cvpl.workflows.draws.mechanism import RoundFailed
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
-from cvpl.workflows.trial.mechanism import RoundFailed
 from cvpl.workflows.trial.membership import Membership
 from cvpl.workflows.trial.readings import (
     Rounds,

@@ -35,9 +35,9 @@ from cvpl.randomness import stream
 from cvpl.result import Finding
 from cvpl.tables.making.parting import part
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.command_mechanism import CommandStopped, keep_output
+from cvpl.workflows.draws.command import CommandStopped, keep_output
+from cvpl.workflows.draws.mechanism import Draw, MechanismRunner, RoundFailed
 from cvpl.workflows.reading import read_tables
-from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed
 from cvpl.workflows.trial.people import TrialPeople
 
 Floats = NDArray[np.float64]

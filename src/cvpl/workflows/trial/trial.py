@@ -26,13 +26,13 @@ from cvpl.tables.making.planting import plant as plant_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.source import display_name
 from cvpl.wording import stopped
+from cvpl.workflows.draws.mechanism import MechanismRunner, RoundFailed, find_mechanism
 from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.protect import Strength
 from cvpl.workflows.trial.assembly import FinishedTrial, assemble
 from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
 from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
-from cvpl.workflows.trial.mechanism import MechanismRunner, RoundFailed, find_mechanism
 from cvpl.workflows.trial.membership import Membership, draw_membership
 from cvpl.workflows.trial.people import read_people
 from cvpl.workflows.trial.per_person import per_person_warning, write_per_person

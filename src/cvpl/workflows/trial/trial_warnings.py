@@ -8,7 +8,7 @@ import numpy as np
 
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.wording import counted
-from cvpl.workflows.trial.mechanism import RoundFailed
+from cvpl.workflows.draws.mechanism import RoundFailed
 from cvpl.workflows.trial.readings import Rounds, Strongest
 from cvpl.workflows.trial.rounds import Trial
 

@@ -15,8 +15,8 @@ from cvpl.interruption import is_interruption
 from cvpl.randomness import stream
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
 from cvpl.wording import did_you_mean
-from cvpl.workflows.command_mechanism import CommandFailed, CommandMechanism, is_command, split_command
-from cvpl.workflows.function_mechanism import generator_arguments
+from cvpl.workflows.draws.command import CommandFailed, CommandMechanism, is_command, split_command
+from cvpl.workflows.draws.function import generator_arguments
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 Kind = Literal["command", "function", "built_in"]

@@ -23,7 +23,7 @@ from typing import IO
 
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
-from cvpl.workflows import command_keeper
+from cvpl.workflows.draws import command_keeper
 
 INPUT, OUTPUT, SEED, STRENGTH = "{input}", "{output}", "{seed}", "{strength}"
 """What a command has in place of the table, of the release to write, of a number to seed its randomness, and of a
