@@ -188,6 +188,13 @@ class ResolvedConfig:
         """The same plan with a memory limit in bytes; None keeps the limit."""
         return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
 
+    def identified_by(self, identity: IdentityKeys | None) -> ResolvedConfig:
+        """The same plan with a release's own identity keys; None keeps those of the configuration."""
+        if identity is None:
+            return self
+        known = replace(identity, simulated=self.identity is not None and self.identity.simulated)
+        return replace(self, identity=known, declared=(*self.declared, known.protected))
+
     def with_population(self, population: float | None) -> ResolvedConfig:
         """The same plan with another population: a number of people, or a share below 1; None keeps the population."""
         if population is None:

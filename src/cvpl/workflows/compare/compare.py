@@ -29,9 +29,8 @@ from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named, r
 from cvpl.workflows.compare.mechanisms import named_mechanisms
 from cvpl.workflows.compare.one_release import AttackedRelease, control_likeness, measure_release, published
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.draws.making import FAILED
 
-FAILED = "failed"
-"""The folder in `folder` for what failed commands printed."""
 DRAWS = 5
 
 

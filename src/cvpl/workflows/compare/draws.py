@@ -1,7 +1,4 @@
-"""The draws of a mechanism in a comparison: each is made and attacked, and the figures are read over all of them.
-
-Canaries run in the first draw only: they test an attacker, not a release.
-"""
+"""The draws of a mechanism in a comparison: each is made and attacked, and the figures are read over all of them."""
 
 from __future__ import annotations
 
@@ -29,6 +26,7 @@ from cvpl.workflows.compare.one_release import (
     published,
 )
 from cvpl.workflows.compare.ranking import ReleaseFigures
+from cvpl.workflows.draws.strongest import with_canaries_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +50,8 @@ class MechanismRun:
         """Attack a draw. The likeness of the control is that of the first draw, since no draw changes it."""
         progress(Phase.READING, None)
         made = self.mechanism.mechanism
-        resolved = replace(release.resolved(self.resolved), keyed=made.kind != "built_in")
-        if number:
-            resolved = replace(resolved, config=resolved.config.model_copy(update={"canaries": False}))
+        keyed = replace(release.resolved(self.resolved), keyed=made.kind != "built_in")
+        resolved = with_canaries_once(keyed, number)
         inputs = self._read(number, release)
         progress.expect(Work(resolved, inputs).attackers())
         ensemble = run_attackers(resolved, inputs, progress)

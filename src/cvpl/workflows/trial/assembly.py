@@ -22,7 +22,7 @@ from cvpl.randomness import stream
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind
-from cvpl.workflows.draws.mechanism import RoundFailed
+from cvpl.workflows.draws.making import ReleaseNotMade
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
 from cvpl.workflows.trial.membership import Membership
 from cvpl.workflows.trial.readings import (
@@ -48,7 +48,7 @@ class FinishedTrial:
 
     trial: Trial
     rounds: Rounds
-    failures: Mapping[int, RoundFailed]
+    failures: Mapping[int, ReleaseNotMade]
     membership: Membership
     described: out.Input
     budget: StatedBudget | None

@@ -4,7 +4,6 @@ The release is audited with the people who are out as its control, by every atta
 bound on epsilon it is attacked a second time by attackers that know nothing of who is in: their table is everybody's,
 and there is neither a control nor a reference sample.
 
-Canaries run in the first round only: they test an attacker, not a release, and the tables of all rounds are alike.
 Sensitivity analyses are not run; they explain the figures of one release. Every release is asked what its attackers
 cannot see, by those that count in its round.
 """
@@ -19,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, prefix_progress
 from cvpl.assessment.sight import unseen_findings
@@ -35,8 +33,10 @@ from cvpl.randomness import stream
 from cvpl.result import Finding
 from cvpl.tables.making.parting import part
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.draws.command import CommandStopped, keep_output
-from cvpl.workflows.draws.mechanism import Draw, MechanismRunner, RoundFailed
+from cvpl.workflows.draws.command import CommandStopped
+from cvpl.workflows.draws.making import Draw, ReleaseNotMade, keeping_output
+from cvpl.workflows.draws.mechanism import MechanismRunner
+from cvpl.workflows.draws.strongest import by_row, faults_of, scores_by_row, with_canaries_once
 from cvpl.workflows.reading import read_tables
 from cvpl.workflows.trial.people import TrialPeople
 
@@ -95,12 +95,12 @@ def run_round(
 ) -> RoundScores:
     """Run the round `number`, counted from 0. The tables that it makes are removed at its end.
 
-    Raises RoundFailed if there is no release that can be read. What a command printed is then kept in the folder
+    Raises ReleaseNotMade if there is no release that can be read. What a command printed is then kept in the folder
     `aside`, which only this user may enter.
     """
     progress = prefix_progress(_stoppable(tell, stop), f"round {number + 1}")
     trial.state.check()
-    with private_folder() as folder:
+    with private_folder() as folder, keeping_output(folder / "mechanism", aside):
         progress("making the release", None)
         inside = trial.inside[:, number]
         mine, others = two_tables(trial.table, folder)
@@ -118,12 +118,8 @@ def run_round(
             blind = _blind_scores(trial, release, progress) if trial.blind else {}
         except CommandStopped:
             raise KeyboardInterrupt from None
-        except RoundFailed:
-            keep_output(work, aside)
-            raise
         except InputError as error:
-            keep_output(work, aside)
-            raise RoundFailed(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
+            raise ReleaseNotMade(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
         return replace(_scored(trial, inside, inputs, ensemble, blind), unseen=tuple(unseen))
 
 
@@ -152,14 +148,8 @@ def _stoppable(tell: ProgressCallback, stop: threading.Event) -> ProgressCallbac
 
 def _resolved(trial: Trial, number: int) -> ResolvedConfig:
     """The configuration of a round: the control is the people who are out, and canaries run in the first one."""
-    update: dict[str, object] = {"control": None, "sensitivity": False}
-    if number:
-        update["canaries"] = False
-    resolved = replace(trial.resolved, config=trial.resolved.config.model_copy(update=update), control=None)
-    identity = trial.mechanism.identity
-    if identity is None:
-        return resolved
-    return replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
+    resolved = with_canaries_once(trial.resolved, number, control=None, sensitivity=False)
+    return replace(resolved, control=None).identified_by(trial.mechanism.identity)
 
 
 def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
@@ -189,9 +179,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
             most=resolved.max_queries(attacker, inputs.pair.protected.rows),
             shared=shared,
         )
-        scores = np.full(trial.people.rows, np.nan)
-        scores[inputs.order["original"][done.people]] = done.scores
-        found[name] = scores
+        found[name] = by_row(done.scores, inputs.order["original"][done.people], trial.people.rows)
     return found
 
 
@@ -207,26 +195,21 @@ def _scored(
     others = np.flatnonzero(~inside)[inputs.order["control"]]
     scores, hits = {}, {}
     for name, outcome in ensemble.outcomes.items():
-        measured = outcome.measured
-        if not measured.has_control or measured.base_scores is None:
+        sides = scores_by_row(outcome.measured, len(mine), len(others))
+        if sides is None:
             continue
-        found = np.full(trial.people.rows, np.nan)
-        found[mine[measured.attack.people]] = measured.attack.scores
-        found[others[measured.attack.control_rows]] = measured.base_scores
-        scores[name] = found
-        if (rate := best_candidate(measured)) is not None:
+        scores[name] = np.full(trial.people.rows, np.nan)
+        scores[name][mine], scores[name][others] = sides
+        if (rate := best_candidate(outcome.measured)) is not None:
             hits[name] = rate
+    faults, canary_faults = faults_of(ensemble)
     return RoundScores(
         scores=scores,
         blind=blind,
-        faults={name: tuple(item.valid.reasons) for name, item in ensemble.outcomes.items() if item.valid.reasons},
-        canary_faults={name: texts for name, item in ensemble.outcomes.items() if (texts := _canary_faults(item))},
+        faults=faults,
+        canary_faults=canary_faults,
         hits=hits,
         released=inputs.pair.protected.rows,
         columns=tuple(inputs.whole.present["protected"]),
         notices=inputs.pair.notices,
     )
-
-
-def _canary_faults(outcome: AttackerOutcome) -> tuple[str, ...]:
-    return () if outcome.canaries is None else outcome.canaries.faults

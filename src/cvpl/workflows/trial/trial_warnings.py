@@ -8,7 +8,7 @@ import numpy as np
 
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.wording import counted
-from cvpl.workflows.draws.mechanism import RoundFailed
+from cvpl.workflows.draws.making import ReleaseNotMade
 from cvpl.workflows.trial.readings import Rounds, Strongest
 from cvpl.workflows.trial.rounds import Trial
 
@@ -19,7 +19,7 @@ SIZES_DIFFER = 1.1
 
 
 def trial_warnings(
-    trial: Trial, rounds: Rounds, failures: Mapping[int, RoundFailed], strongest: Strongest, *, few_people: bool
+    trial: Trial, rounds: Rounds, failures: Mapping[int, ReleaseNotMade], strongest: Strongest, *, few_people: bool
 ) -> list[AuditWarning]:
     """All warnings, the most general first."""
     found = []
