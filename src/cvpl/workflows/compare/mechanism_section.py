@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from cvpl import result as out
-from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.verdict import (
     bounded,
@@ -31,6 +30,7 @@ from cvpl.wording import counted, share_in
 from cvpl.workflows.compare.draw_readings import DrawFindings, DrawsReading
 from cvpl.workflows.compare.ranking import ReleaseFigures
 from cvpl.workflows.draws.mechanism import MechanismRunner
+from cvpl.workflows.draws.policies import draw_policies
 from cvpl.workflows.draws.strongest import confidence_among
 
 _MEANS = (

@@ -18,12 +18,12 @@ from cvpl.assessment.verdict import risk_at
 from cvpl.assessment.warnings import notices
 from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
 from cvpl.evaluation.risk import risk_by_control, risk_by_matches
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.result.published import Disclosure
 from cvpl.result.surface import Strength
 from cvpl.tables.pair import Inputs
+from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, steep_cells
 
 
 def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl import result as out
-from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.provenance import provenance
 from cvpl.assessment.sections import diagnostics
@@ -23,6 +22,7 @@ from cvpl.result.assumptions import Assumptions
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind
 from cvpl.workflows.draws.making import ReleaseNotMade
+from cvpl.workflows.draws.policies import draw_policies
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
 from cvpl.workflows.trial.membership import Membership
 from cvpl.workflows.trial.readings import (
