@@ -13,7 +13,7 @@ from cvpl.attack.people_draw import EACH_ROW, Drawn, PeopleDraw
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, RatioForm, detect, with_shifts
-from cvpl.operators.recoding import Recoding
+from cvpl.operators.recoding import estimate_recoding
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
@@ -120,7 +120,7 @@ def rank_form(
     known = _known_people_of(held, control)
     granularity = with_shifts(granularity or detect(held, protected), known, protected)
     people = granularity.apply(known)
-    return RankForm(granularity, Recoding.fit(people, protected, stream(seed, "recoding")))
+    return RankForm(granularity, estimate_recoding(people, protected, stream(seed, "recoding")))
 
 
 def _known_people_of(held: Table, control: Table | None) -> Table:
