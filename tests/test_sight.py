@@ -573,8 +573,8 @@ def test_a_change_is_brought_to_people_as_the_release_made_it():
     assert [labels[code] for code in brought.columns["town"].codes] == made["town"]
     for name in ("children", "height", "came", "left", "trade"):
         assert brought.columns[name].bits()[0].tolist() == pair.original.columns[name].bits()[0].tolist()
-    assert not recoding.is_plain
-    assert estimate_recoding(pair.original, replace(pair.original, name="protected"), rng).is_plain
+    assert recoding.describe()
+    assert not estimate_recoding(pair.original, replace(pair.original, name="protected"), rng).describe()
 
 
 def _ages(count, rng):

@@ -75,12 +75,6 @@ class Recoding:
     sights: tuple[ColumnSight, ...]
     disturbed: Mapping[str, Disturbance]
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether every column is as it was: the same scale and direction, the same labels."""
-        turned = any(not part.as_is or part.direction < 0 for part in self.ordered.values())
-        return not turned and not self.labels
-
     def apply(self, table: Table) -> Table:
         """The attacker's records: numbers and times as rank scores, labels as the release names them."""
         ordered = {name: part.scores for name, part in self.ordered.items()}
