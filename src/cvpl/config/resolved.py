@@ -104,14 +104,14 @@ class ResolvedConfig:
 
     @property
     def runs_inference(self) -> bool:
-        """Whether secrets are inferred: as set, or by default in the family; never without a secret."""
+        """Whether sensitive attributes are inferred: as set, or by default in the family; never without one."""
         asked = self.config.inference
         wanted = self.is_family if asked is None else asked is not False
         return not self.quick and wanted and bool(self.sensitive or self.inference.columns)
 
     @property
-    def read_secrets(self) -> tuple[ColumnSpec, ...]:
-        """The sensitive columns, if they are inferred; other secrets are columns of the tables anyway."""
+    def inferred_columns(self) -> tuple[ColumnSpec, ...]:
+        """The sensitive columns, if they are inferred; other columns to infer are compared anyway."""
         return self.sensitive if self.runs_inference else ()
 
     @property

@@ -212,7 +212,7 @@ class AttackCosts:
             self._compared[key] = self._count(attacker)
         return replace(self._compared[key], attacker=attacker)
 
-    def again(self, it: Compared, most: int) -> Cost:
+    def repeated_attack(self, it: Compared, most: int) -> Cost:
         """An attack of few people that shares nothing, with its base."""
         people = self.searched(it.attacker, most)
         cost = self.search(it, people.asked + (people.control or people.asked), people.released)

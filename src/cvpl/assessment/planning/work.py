@@ -64,12 +64,12 @@ class Work:
         """The steps after reading; with `first_answer` a quick look comes first."""
         if self._resolved.quick:
             look = self._quick_look()
-            return [self._beside(Phase.CHECKING, self._checks(), look), *look, *self.diagnostics()]
+            return [self._parallel_step(Phase.CHECKING, self._checks(), look), *look, *self.diagnostics()]
         if not first_answer:
             return [self._step(Phase.CHECKING, self._checks()), *self.attackers(combining=True), *self.diagnostics()]
         quick = self._resized(self._resolved.with_quick_look(FIRST_ANSWER_PEOPLE))
         look = [replace(step, phase=f"{QUICK_LOOK}: {step.phase}") for step in quick._quick_look()]
-        checks = self._beside(Phase.CHECKING, self._checks(), look)
+        checks = self._parallel_step(Phase.CHECKING, self._checks(), look)
         return [checks, *look, *self.attackers(combining=True), *self.diagnostics()]
 
     def reading(self) -> Step:
@@ -97,12 +97,12 @@ class Work:
         if attackers is not None:
             return steps
         beside = self._canaries() if self._resolved.runs_canaries else Cost()
-        steps.append(self._beside(Phase.CANARIES, beside, steps))
+        steps.append(self._parallel_step(Phase.CANARIES, beside, steps))
         if combining and self._costs.control and self._resolved.is_whole_family:
             steps.append(self._step(Phase.COMBINING, self._combining()))
         if len(running) > 1 and not self._resolved.quick:
             most = min(self_linkage.SAMPLE, self._costs.rows)
-            steps.append(self._step(Phase.HEADLINE, self._again(most) * 0.5))
+            steps.append(self._step(Phase.HEADLINE, self._repeated_attack(most) * 0.5))
         return steps
 
     def searches(self, attackers: Mapping[str, Attacker]) -> dict[str, float]:
@@ -119,7 +119,7 @@ class Work:
         asked = max(costs.searched(attacker).asked for attacker in self._able().values())
         steps = [self._step(Phase.SIGHT, self._sight())] if costs.control else []
         steps += [
-            self._step(Phase.SELF_LINKAGE, self._again(most)),
+            self._step(Phase.SELF_LINKAGE, self._repeated_attack(most)),
             self._step(Phase.POWER_DROPS, self._drops()),
             self._step(Phase.CONTRIBUTIONS, self._mean(self._contribution)),
             self._step(Phase.SENSITIVITY, self._varied()),
@@ -129,7 +129,7 @@ class Work:
         steps += [singled] if resolved.runs_singling_out else []
         if not resolved.quick:
             steps.append(
-                self._beside(Phase.CRITERIA, self._criteria(), [singled] if resolved.runs_singling_out else [])
+                self._parallel_step(Phase.CRITERIA, self._criteria(), [singled] if resolved.runs_singling_out else [])
             )
         return [*steps, *self._recipients(), *self._inferring(), self._step(Phase.RESULT, Cost(RESULT))]
 
@@ -168,7 +168,7 @@ class Work:
         plain = self._speed.plain
         return Step(phase, plain * cost.seconds(self._workers) / self._speed.share, plain * cost.processor)
 
-    def _beside(self, phase: str, cost: Cost, others: Sequence[Step]) -> Step:
+    def _parallel_step(self, phase: str, cost: Cost, others: Sequence[Step]) -> Step:
         """A step that runs beside others: it takes what is left of it when they are done."""
         step = self._step(phase, cost)
         if self._workers == 1:
@@ -183,9 +183,9 @@ class Work:
         likely = [attacker for attacker in known if wide or attacker.compares_values] or known
         return _sum(cost(self._costs.counted(attacker)) for attacker in likely) * (1 / max(1, len(likely)))
 
-    def _again(self, asked: int) -> Cost:
+    def _repeated_attack(self, asked: int) -> Cost:
         """Another attack by the strongest attacker on so many people."""
-        return self._mean(lambda it: self._costs.again(it, asked))
+        return self._mean(lambda it: self._costs.repeated_attack(it, asked))
 
     def _tables(self) -> Cost:
         """Reading the tables."""
@@ -209,7 +209,7 @@ class Work:
         """The strongest member on the people whom all ask, and weights for the members' evidence."""
         members = self._able().values()
         people = min(self._costs.searched(attacker).asked for attacker in members)
-        return self._again(people) + Cost(WEIGHED * len(members) * people)
+        return self._repeated_attack(people) + Cost(WEIGHED * len(members) * people)
 
     def _sight(self) -> Cost:
         """The estimated change, and a search for originals who are brought through it."""
@@ -226,7 +226,7 @@ class Work:
             return Cost()
         times = 1 + min(self._columns, power_drop.MOST_COLUMNS)
         released = self._costs.released
-        once = self._mean(lambda it: self._costs.again(it, power_drop.max_queries(it.attacker, released)))
+        once = self._mean(lambda it: self._costs.repeated_attack(it, power_drop.max_queries(it.attacker, released)))
         return _at_once(once) * times
 
     def _contribution(self, it: Compared) -> Cost:
@@ -245,7 +245,7 @@ class Work:
             WorkKeys.of(other, None).search: self._costs.counted(other if choice == "blocking" else able[0])
             for choice, _, other in sensitivity.variations(self._inputs.pair, able[0])
         }
-        return _at_once(_sum(self._costs.again(it, sensitivity.ASKED) for it in others.values()))
+        return _at_once(_sum(self._costs.repeated_attack(it, sensitivity.ASKED) for it in others.values()))
 
     def _ladder(self, it: Compared) -> Cost:
         """One search for each rung."""

@@ -34,19 +34,19 @@ class Association:
     @property
     def cosine(self) -> float:
         """How much the associations after are those before; 0 if there are none beyond chance."""
-        norms = self._beyond(self.before, 0) * self._beyond(self.after, 1)
+        norms = self._beyond_chance(self.before, 0) * self._beyond_chance(self.after, 1)
         return min(1.0, max(-1.0, float(self.before @ self.after) / np.sqrt(norms))) if norms > 0 else 0.0
 
     @property
     def share(self) -> float:
         """The part of their strength that is left."""
-        norm = self._beyond(self.before, 0)
+        norm = self._beyond_chance(self.before, 0)
         return float(self.before @ self.after) / norm if norm > 0 else 0.0
 
     @property
     def share_error(self) -> float:
         """The standard error of that part, from the released records."""
-        norm = self._beyond(self.before, 0)
+        norm = self._beyond_chance(self.before, 0)
         return 1 / np.sqrt(max(1, self.records) * norm) if norm > 0 else 0.0
 
     @property
@@ -54,7 +54,7 @@ class Association:
         """Whether the release keeps them."""
         return self.cosine >= ALIGNED and self.share >= KEPT
 
-    def faded(self, noise: float | None) -> bool:
+    def is_faded(self, noise: float | None) -> bool:
         """Whether they are as weak as noise of this level makes them, or would be too weak then to be seen."""
         if noise is None:
             return False
@@ -67,14 +67,14 @@ class Association:
         """Whether the released records are enough to show one that is kept."""
         return bool(np.abs(self.before).max(initial=0.0) >= SEEN / np.sqrt(max(1, self.records)))
 
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """Whether hardly anything is left of them, within a standard error."""
-        return bool(self.could_be_seen and abs(self.share) < KEPT / 2 + self.share_error and not self.elsewhere())
+        return bool(self.could_be_seen and abs(self.share) < KEPT / 2 + self.share_error and not self.goes_elsewhere())
 
-    def elsewhere(self) -> bool:
+    def goes_elsewhere(self) -> bool:
         """Whether the column goes with something as strongly as before, but not with the same."""
-        strong = self._beyond(self.after, 1) >= self._beyond(self.before, 0) / 2
+        strong = self._beyond_chance(self.after, 1) >= self._beyond_chance(self.before, 0) / 2
         return strong and abs(self.cosine) < ALIGNED / 2
 
-    def _beyond(self, side: Floats, at: int) -> float:
+    def _beyond_chance(self, side: Floats, at: int) -> float:
         return max(0.0, float(side @ side) - self.by_chance[at])

@@ -273,10 +273,10 @@ class _Fit:
             return ColumnSight(name, "as_is", telling=known)  # ranges go with other columns in their own way
         if self._on_scale(name):
             unlike = self._unlike(name)
-            lost = unlike and not found.kept and not found.faded(self.noise[name])
-            if known and (lost or found.elsewhere()):
+            lost = unlike and not found.kept and not found.is_faded(self.noise[name])
+            if known and (lost or found.goes_elsewhere()):
                 return ColumnSight(name, "unlike", "its values no longer go with those of other columns", known)
-            gone = known and not unlike and found.gone() and not found.faded(_widening(own, there))
+            gone = known and not unlike and found.is_gone() and not found.is_faded(_widening(own, there))
             alone = gone and not self._drawn(name)
             return replace(as_is, seen="alone") if alone else as_is
         if found.kept if known else has_simple_form(own, there, int(self.at[place])):
@@ -368,7 +368,7 @@ class _Fit:
         Labels that are drawn anew keep their distribution and go with nothing; those that mean something else now have
         another distribution, or go with something else.
         """
-        as_is, told = ColumnSight(name, "as_is"), ColumnSight(name, "as_is", telling=True)
+        as_is, telling = ColumnSight(name, "as_is"), ColumnSight(name, "as_is", telling=True)
         unlike = ColumnSight(name, "unlike", "its labels no longer go with the values of other columns")
         own, there = self._profiles(name)
         place = {label: at for at, label in enumerate(there.labels.tolist())}
@@ -392,11 +392,11 @@ class _Fit:
             uneven = float(np.abs(mine - np.roll(mine, 1)).sum() / 2) > SURELY_ALIKE + by_chance
             if differ:
                 return unlike if in_order <= min(2 * by_chance, apart / EXCHANGED) else as_is
-            return told if uneven else as_is
+            return telling if uneven else as_is
         lost = differ and (found.cosine < ALIGNED / 2 or found.share < KEPT / 2)
-        if lost or found.elsewhere():
+        if lost or found.goes_elsewhere():
             return unlike
-        return told
+        return telling
 
 
 def _widening(own: Ranks, released: Ranks) -> float | None:

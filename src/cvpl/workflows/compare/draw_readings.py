@@ -15,10 +15,10 @@ from cvpl.result.published import Disclosure
 from cvpl.workflows.compare.one_release import AttackedRelease, utility_section
 from cvpl.workflows.draws.strongest import (
     StrongestOverDraws,
-    by_row,
     faults_of,
     measure_powers,
     objections,
+    place_in_rows,
     scores_by_row,
 )
 
@@ -57,7 +57,7 @@ class DrawFindings:
                 originals[name], controls[name] = scores
             if measured.truth is not None and measured.truth.has_match.any():
                 hit = np.where(measured.truth.has_match, measured.truth.hit, np.nan)
-                hits[name] = by_row(hit, measured.attack.people, pair.original.rows)
+                hits[name] = place_in_rows(hit, measured.attack.people, pair.original.rows)
         faults, canary_faults = faults_of(ensemble)
         rate, certain = ensemble.reading.false_rate, None
         if rate is not None and ensemble.qualified:

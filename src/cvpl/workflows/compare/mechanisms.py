@@ -26,12 +26,12 @@ FEWEST_DRAWS, MOST_DRAWS = 2, 1000
 class NamedMechanism:
     """A mechanism and its name. Each draw is made from a copy of the original, with a seed of its own.
 
-    What a failing command prints is kept in a folder in `aside`, which only this user can enter.
+    What a failing command prints is kept in a folder in `output`, which only this user can enter.
     """
 
     name: str
     mechanism: MechanismRunner
-    aside: Path | None = None
+    output: Path | None = None
 
     def draw(self, number: int, original: object, resolved: ResolvedConfig, folder: Path) -> NamedRelease:
         """The release of a draw, counted from 0, made in a new folder in `folder`.
@@ -41,7 +41,7 @@ class NamedMechanism:
         """
         place = folder / f"{number + 1}"
         table = copied_table(original, resolved.reading, place / "in")
-        kept = None if self.aside is None else self.aside / f"{self.name}_draw_{number + 1:02d}"
+        kept = None if self.output is None else self.output / f"{self.name}_draw_{number + 1:02d}"
         seed = int(stream(resolved.config.seed, f"compare {self.name} {number}").integers(2**31 - 1))
         try:
             with keeping_output(place, kept):
@@ -64,7 +64,7 @@ def named_mechanisms(
     config: ConfigLike,
     timeout: float | None,
     draws: int,
-    aside: Path | None,
+    output: Path | None,
 ) -> list[NamedMechanism]:
     """The mechanisms that a caller names. Raises UsageError if one is none, or has the name of another release.
 
@@ -84,7 +84,7 @@ def named_mechanisms(
         if name in taken:
             raise UsageError(f"mechanisms: a release has the name '{name}' too. Choose another name.")
         text, strength = _with_strength(mechanism)
-        found.append(NamedMechanism(name, find_mechanism(text, strength, config, timeout), aside))
+        found.append(NamedMechanism(name, find_mechanism(text, strength, config, timeout), output))
     return found
 
 

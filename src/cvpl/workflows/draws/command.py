@@ -133,15 +133,15 @@ def run_command(words: Sequence[str], folder: Path, timeout: float | None, stop:
 
 def _run_kept(words: Sequence[str], out: IO[bytes], err: IO[bytes], wait: _Wait) -> int:
     """Run a command below a keeper, which ends when its standard input is closed, and everything below it first."""
-    told, tell = os.pipe()
-    call = [sys.executable, "-I", "-S", command_keeper.__file__, str(tell), *words]
-    with os.fdopen(told, "rb") as status:
+    reading_end, writing_end = os.pipe()
+    call = [sys.executable, "-I", "-S", command_keeper.__file__, str(writing_end), *words]
+    with os.fdopen(reading_end, "rb") as status:
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
-                call, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True, pass_fds=(tell,)
+                call, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True, pass_fds=(writing_end,)
             )
         finally:
-            os.close(tell)
+            os.close(writing_end)
         try:
             wait(process)
         finally:

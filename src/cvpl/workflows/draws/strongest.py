@@ -102,10 +102,12 @@ def scores_by_row(measured: Measurement, originals: int, controls: int) -> tuple
     if not measured.has_control or measured.base_scores is None:
         return None
     done = measured.attack
-    return by_row(done.scores, done.people, originals), by_row(measured.base_scores, done.control_rows, controls)
+    return place_in_rows(done.scores, done.people, originals), place_in_rows(
+        measured.base_scores, done.control_rows, controls
+    )
 
 
-def by_row(values: Floats, rows: NDArray[np.integer], count: int) -> Floats:
+def place_in_rows(values: Floats, rows: NDArray[np.integer], count: int) -> Floats:
     """The values at their rows of a table, NaN elsewhere."""
     found = np.full(count, np.nan)
     found[rows] = values

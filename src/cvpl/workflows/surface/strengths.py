@@ -52,14 +52,14 @@ def mechanism_sweep(
     config: ConfigLike,
     resolved: ResolvedConfig,
     timeout: float | None = None,
-    aside: Path | None = None,
+    output: Path | None = None,
 ) -> MechanismSweep:
     """The sweep of a mechanism: the name of a built-in one, a command, or a function.
 
     Strengths of built-in mechanisms are sorted: k from small to large, levels from low to high, the share of
     correlation kept from large to small. Those of a command or a function keep the given order, which must be from the
     weakest protection to the strongest, since cvpl cannot know it. Without any, built-in mechanisms use the paper's.
-    A command may take `timeout` seconds for a release. What it prints is kept in the folder `aside` if it fails.
+    A command may take `timeout` seconds for a release. What it prints is kept in the folder `output` if it fails.
     """
     if isinstance(mechanism, str) and is_command(mechanism):
         command = CommandMechanism(split_command(mechanism), timeout)
@@ -68,7 +68,7 @@ def mechanism_sweep(
         if strengths is None:
             raise UsageError("strengths: a command has no defaults. List them from the weakest to the strongest.")
         listed = _distinct([_plain(item) for item in _listed(strengths)])
-        return _command_dial(mechanism, command, listed, original, resolved, aside)
+        return _command_dial(mechanism, command, listed, original, resolved, output)
     if isinstance(mechanism, str):
         method = _method(mechanism)
         given = FAMILIES[method].usual if strengths is None else _listed(strengths)
@@ -178,19 +178,19 @@ def _command_dial(
     strengths: tuple[Strength, ...],
     original: object,
     resolved: ResolvedConfig,
-    aside: Path | None,
+    output: Path | None,
 ) -> MechanismSweep:
     def make(strength: Strength, folder: Path, draw: int) -> object:
         number = strengths.index(strength) + 1
         seed = int(stream(resolved.config.seed, f"surface command {strength} {draw}").integers(2**31 - 1))
-        kept = None if aside is None else aside / f"strength_{number:02d}_draw_{draw + 1:02d}"
+        kept = None if output is None else output / f"strength_{number:02d}_draw_{draw + 1:02d}"
         with private_folder(folder) as work, keeping_output(work, kept):
             table = copied_table(original, resolved.reading, work / "in")
             made = command.release(table, work, seed, threading.Event(), strength)
             ending = made.name.removeprefix(made.name.partition(".")[0])
             return made.rename(folder / f"release_{number}_{draw + 1}{ending}")
 
-    return MechanismSweep(text, strengths, make, advice=partial(where_output_is, aside, "folder"))
+    return MechanismSweep(text, strengths, make, advice=partial(where_output_is, output, "folder"))
 
 
 def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> MechanismSweep:

@@ -111,10 +111,10 @@ def surface(
         if release is not None:
             raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
         whole(Phase.READING, None)
-        aside = None if folder is None else Path(folder) / FAILED
+        output = None if folder is None else Path(folder) / FAILED
         if mechanism in FAMILIES:
             resolved = replace(resolved, keyed=False)
-        dial = mechanism_sweep(mechanism, strengths, original, config, resolved, timeout, aside)
+        dial = mechanism_sweep(mechanism, strengths, original, config, resolved, timeout, output)
         swept = _over_strengths(dial, resolved, tables, target, attacker, work, draws, whole)
         whole.finish()
         return swept
@@ -176,7 +176,7 @@ def _over_strengths(
         for item in released:
             if isinstance(item, Path) and item.parent == folder:
                 item.unlink()
-    if not sweep.begun:
+    if not sweep.has_attacker:
         reasons = "; ".join(f"{item.strength}: {item.reason}" for item in sweep.failed)
         raise UsageError(f"no release could be made at any strength. {reasons}.{dial.advice()}".rstrip(". ") + ".")
 
@@ -200,8 +200,8 @@ def _attack(
     progress(Phase.READING, None)
     inputs = tables.with_release(sweep.resolved, released, strength)
     work = Work(sweep.resolved, inputs)
-    progress.expect(work.attackers({sweep.sweeper.name: sweep.sweeper.attacker} if sweep.begun else None))
-    outcome = sweep.attack(inputs, progress) if sweep.begun else sweep.begin(strength, inputs, progress)
+    progress.expect(work.attackers({sweep.sweeper.name: sweep.sweeper.attacker} if sweep.has_attacker else None))
+    outcome = sweep.attack(inputs, progress) if sweep.has_attacker else sweep.begin(strength, inputs, progress)
     return sweep.row(strength, outcome, inputs, utility_of(inputs, outcome))
 
 

@@ -83,7 +83,7 @@ class Sweep:
         self._k = resolved.config.report.suppress_below
 
     @property
-    def begun(self) -> bool:
+    def has_attacker(self) -> bool:
         """Whether the attacker has been chosen."""
         return self._sweeper is not None
 

@@ -178,7 +178,7 @@ def _attackers(rounds: Rounds, strongest: Strongest) -> list[out.TrialAttacker]:
         listed.append(
             out.TrialAttacker(
                 name=name,
-                rounds=rounds.ran(name),
+                rounds=rounds.count_rounds(name),
                 power=power.estimate,
                 low=power.low,
                 high=power.high,
@@ -188,7 +188,7 @@ def _attackers(rounds: Rounds, strongest: Strongest) -> list[out.TrialAttacker]:
     for name, reasons in strongest.refused.items():
         listed.append(
             out.TrialAttacker(
-                name=name, rounds=rounds.ran(name), top1_hit_rate=rounds.top1(name), disqualified=list(reasons)
+                name=name, rounds=rounds.count_rounds(name), top1_hit_rate=rounds.top1(name), disqualified=list(reasons)
             )
         )
     return listed

@@ -29,10 +29,10 @@ def guessed_configuration(original: object, mechanism: MechanismRunner, seed: in
     reading = guess_dialect(original).reading
     table = stage(original, reading, place)
     rows = read_people(table, None).people
-    aside = np.zeros(rows, dtype=bool)
-    aside[stream(seed, "trial pilot").permutation(rows)[: rows // 2]] = True
+    is_outside = np.zeros(rows, dtype=bool)
+    is_outside[stream(seed, "trial pilot").permutation(rows)[: rows // 2]] = True
     mine, others = two_tables(table, place)
-    part(table, reading, aside, (mine, others))
+    part(table, reading, is_outside, (mine, others))
     work = place / "mechanism"
     work.mkdir(mode=0o700)
     try:

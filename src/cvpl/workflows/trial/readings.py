@@ -60,14 +60,14 @@ class Rounds:
         """The attackers that ran in any round."""
         return tuple(dict.fromkeys(name for item in self.found for name in item.scores))
 
-    def ran(self, attacker: str) -> int:
+    def count_rounds(self, attacker: str) -> int:
         """The number of rounds in which an attacker ran."""
         return sum(attacker in item.scores for item in self.found)
 
     def faults(self, attacker: str) -> tuple[str, ...]:
         """Why an attacker does not count; empty if it does. It must run in every round."""
-        if self.ran(attacker) < len(self.found):
-            return (f"it could run in {self.ran(attacker)} of {len(self.found)} rounds only",)
+        if self.count_rounds(attacker) < len(self.found):
+            return (f"it could run in {self.count_rounds(attacker)} of {len(self.found)} rounds only",)
         return objections(attacker, self.found)
 
     def top1(self, attacker: str) -> float | None:

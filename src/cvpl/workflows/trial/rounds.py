@@ -36,7 +36,7 @@ from cvpl.tables.pair import Inputs
 from cvpl.workflows.draws.command import CommandStopped
 from cvpl.workflows.draws.making import Draw, ReleaseNotMade, keeping_output
 from cvpl.workflows.draws.mechanism import MechanismRunner
-from cvpl.workflows.draws.strongest import by_row, faults_of, scores_by_row, with_canaries_once
+from cvpl.workflows.draws.strongest import faults_of, place_in_rows, scores_by_row, with_canaries_once
 from cvpl.workflows.reading import read_tables
 from cvpl.workflows.trial.people import TrialPeople
 
@@ -91,16 +91,16 @@ class Trial:
 
 
 def run_round(
-    trial: Trial, number: int, aside: Path | None, stop: threading.Event, tell: ProgressCallback
+    trial: Trial, number: int, output: Path | None, stop: threading.Event, tell: ProgressCallback
 ) -> RoundScores:
     """Run the round `number`, counted from 0. The tables that it makes are removed at its end.
 
     Raises ReleaseNotMade if there is no release that can be read. What a command printed is then kept in the folder
-    `aside`, which only this user may enter.
+    `output`, which only this user may enter.
     """
     progress = prefix_progress(_stoppable(tell, stop), f"round {number + 1}")
     trial.state.check()
-    with private_folder() as folder, keeping_output(folder / "mechanism", aside):
+    with private_folder() as folder, keeping_output(folder / "mechanism", output):
         progress("making the release", None)
         inside = trial.inside[:, number]
         mine, others = two_tables(trial.table, folder)
@@ -179,7 +179,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
             most=resolved.max_queries(attacker, inputs.pair.protected.rows),
             shared=shared,
         )
-        found[name] = by_row(done.scores, inputs.order["original"][done.people], trial.people.rows)
+        found[name] = place_in_rows(done.scores, inputs.order["original"][done.people], trial.people.rows)
     return found
 
 

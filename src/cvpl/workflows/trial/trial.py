@@ -222,7 +222,7 @@ def _run(
         if earlier is not None:
             return earlier
         try:
-            scored = run_round(ready, number, _aside(place, number), stop, tells[number])
+            scored = run_round(ready, number, _output_folder(place, number), stop, tells[number])
         except ReleaseNotMade as failed:
             return failed
         kept.keep(number, scored)
@@ -275,7 +275,7 @@ def _run_rounds(
             raise
 
 
-def _aside(place: Path | None, number: int) -> Path | None:
+def _output_folder(place: Path | None, number: int) -> Path | None:
     """The folder for what the command of a failed round printed; None if it is not kept."""
     return None if place is None else place / FAILED / f"round_{number + 1:02d}"
 
@@ -302,7 +302,7 @@ def _failure(
     more = f" {of} of {ready.rounds} rounds failed, and at least {FEWEST_ROUNDS} must not." if of > 1 else ""
     text = f"round {number + 1} of {ready.rounds}: {stopped(str(failed))}{more}"
     if ready.mechanism.kind == "command":
-        text += where_output_is(_aside(place, number), "out")
+        text += where_output_is(_output_folder(place, number), "out")
     if kept.place is not None and kept.place.is_dir():
         text += " Finished rounds are kept: correct the mechanism's trouble and run the same command to resume."
     return failed.error(text)

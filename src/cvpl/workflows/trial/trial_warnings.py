@@ -53,9 +53,9 @@ def trial_warnings(
         )
     found += _sizes(rounds)
     left_out = [name for name, attacker in trial.resolved.attackers.items() if attacker.needs_reference]
-    ran = set(rounds.attackers)
-    if any(name not in ran for name in left_out):
-        names = ", ".join(f"'{name}'" for name in left_out if name not in ran)
+    known = set(rounds.attackers)
+    if any(name not in known for name in left_out):
+        names = ", ".join(f"'{name}'" for name in left_out if name not in known)
         why = "too few people are out in a round to use half of them as a reference sample"
         found.append(AuditWarning("attackers_left_out", f"{why}: {names} were not run"))
     if few_people:
