@@ -26,6 +26,7 @@ from cvpl.workflows.compare.one_release import (
     published,
 )
 from cvpl.workflows.compare.ranking import ReleaseFigures
+from cvpl.workflows.draws.making import changed_columns
 from cvpl.workflows.draws.strongest import with_canaries_once
 
 
@@ -101,10 +102,9 @@ def measure_mechanism(run: MechanismRun, made: NamedRelease, progress: ProgressC
 
 def _check_columns(run: MechanismRun, number: int, first: Inputs, other: Inputs) -> None:
     """Refuse a draw whose release has other columns than the first: their mean would describe different releases."""
-    names, others = (set(item.whole.present["protected"]) for item in (first, other))
-    if names != others:
+    changed = changed_columns(*(item.whole.present["protected"] for item in (first, other)))
+    if changed is not None:
         raise UsageError(
-            f"mechanism '{run.mechanism.name}', draw {number + 1}: its release has {len(others - names)} more and "
-            f"{len(names - others)} fewer columns than that of the first draw. Make the mechanism release the same "
-            "columns in every draw."
+            f"mechanism '{run.mechanism.name}', draw {number + 1}: its release has {changed[0]} more and {changed[1]} "
+            "fewer columns than that of the first draw. Make the mechanism release the same columns in every draw."
         )

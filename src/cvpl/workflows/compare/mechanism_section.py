@@ -170,7 +170,7 @@ def _top1(reading: DrawsReading, attacker: str) -> dict[str, float | None]:
 
 
 def _draws(mechanism: MechanismRunner, power: OverDraws | None, reading: DrawsReading, count: int) -> out.ComparedDraws:
-    by = out.TrialMechanism(kind=mechanism.kind, name=mechanism.name, strength=mechanism.strength)
+    by = mechanism.described
     if power is None or reading.false_rate is None:
         return out.ComparedDraws(mechanism=by, count=count, degrees=count - 1)
     left = 1 - reading.false_rate

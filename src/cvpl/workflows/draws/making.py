@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from cvpl.errors import LimitError, UsageError
 from cvpl.files import write_whole
+from cvpl.randomness import stream
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.reading_settings import Reading
 
@@ -42,11 +43,25 @@ class Draw:
     stop: threading.Event
 
 
+def draw_seed(seed: int, draw: str) -> int:
+    """The seed of the mechanism in a draw of this name: those of other draws, and other mechanisms, change nothing."""
+    return int(stream(seed, draw).integers(2**31 - 1))
+
+
 def copied_table(original: object, reading: Reading, folder: Path) -> Path:
     """A copy of the table in a new folder, so that the mechanism cannot change the original."""
     folder.mkdir(parents=True, mode=0o700)
     table = stage(original, reading, folder)
     return table if table.parent == folder else Path(shutil.copyfile(table, folder / table.name))
+
+
+def changed_columns(first: Collection[str], other: Collection[str]) -> tuple[int, int] | None:
+    """How many columns a release has more, and how many fewer, than that of the first draw; None if it has the same.
+
+    Releases with other columns cannot be read together.
+    """
+    more, fewer = len(set(other) - set(first)), len(set(first) - set(other))
+    return (more, fewer) if more or fewer else None
 
 
 @contextmanager

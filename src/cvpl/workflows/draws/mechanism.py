@@ -11,6 +11,7 @@ from typing import Literal
 from cvpl.config.loading import ConfigLike, load
 from cvpl.errors import InputError, UsageError
 from cvpl.randomness import stream
+from cvpl.result import TrialMechanism
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
 from cvpl.wording import did_you_mean
 from cvpl.workflows.draws.command import CommandMechanism, is_command, split_command
@@ -35,6 +36,11 @@ class MechanismRunner:
     strength: Strength | None = None
     fingerprint: str | None = None
     identity: IdentityKeys | None = None
+
+    @property
+    def described(self) -> TrialMechanism:
+        """The mechanism in a result."""
+        return TrialMechanism(kind=self.kind, name=self.name, strength=self.strength)
 
 
 def find_mechanism(

@@ -23,7 +23,7 @@ from cvpl.randomness import stream
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
 from cvpl.workflows.draws.command import STRENGTH, CommandMechanism, is_command, split_command
 from cvpl.workflows.draws.function import call_with_generator, is_release
-from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, keeping_output, where_output_is
+from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, draw_seed, keeping_output, where_output_is
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 
@@ -84,9 +84,9 @@ def mechanism_sweep(
     return _function_dial(mechanism, _distinct([_plain(item) for item in _listed(strengths)]), resolved.config.seed)
 
 
-def draw_seed(seed: int, draw: int) -> int:
+def _seed(seed: int, draw: int) -> int:
     """The seed of one of several draws at a strength; the first has that of the configuration."""
-    return seed if not draw else int(stream(seed, f"surface draw {draw}").integers(2**31 - 1))
+    return draw_seed(seed, f"surface draw {draw}") if draw else seed
 
 
 def _method(name: str) -> Method:
@@ -163,7 +163,7 @@ def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object,
 
     def make(strength: Strength, folder: Path, draw: int) -> object:
         try:
-            made = protector.release(method, strength, draw_seed(protector.seed, draw))
+            made = protector.release(method, strength, _seed(protector.seed, draw))
             return made.write(folder / f"{made.name}{f'_{draw + 1}' if draw else ''}.parquet")
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
@@ -182,7 +182,7 @@ def _command_dial(
 ) -> MechanismSweep:
     def make(strength: Strength, folder: Path, draw: int) -> object:
         number = strengths.index(strength) + 1
-        seed = int(stream(resolved.config.seed, f"surface command {strength} {draw}").integers(2**31 - 1))
+        seed = draw_seed(resolved.config.seed, f"surface command {strength} {draw}")
         kept = None if output is None else output / f"strength_{number:02d}_draw_{draw + 1:02d}"
         with private_folder(folder) as work, keeping_output(work, kept):
             table = copied_table(original, resolved.reading, work / "in")
@@ -197,7 +197,7 @@ def _function_dial(function: Callable[..., object], strengths: tuple[Strength, .
     name = getattr(function, "__name__", type(function).__name__)
 
     def make(strength: Strength, folder: Path, draw: int) -> object:
-        rng = stream(draw_seed(seed, draw), f"surface {strength}")
+        rng = stream(_seed(seed, draw), f"surface {strength}")
         try:
             made = call_with_generator(function, strength, rng)
         except UsageError as error:

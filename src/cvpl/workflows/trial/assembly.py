@@ -67,9 +67,7 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
     findings = sorted(findings_of_draws(item.unseen for item in rounds.found), key=lambda one: not one.closes_gate)
     found = out.TrialResult(
         inputs={"original": finished.described},
-        mechanism=out.TrialMechanism(
-            kind=trial.mechanism.kind, name=trial.mechanism.name, strength=trial.mechanism.strength
-        ),
+        mechanism=trial.mechanism.described,
         people=len(np.unique(rounds.people.unit[rounds.real])),
         unit="group" if trial.people.grouped else "row",
         membership=finished.membership,

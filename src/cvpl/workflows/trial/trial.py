@@ -28,7 +28,7 @@ from cvpl.tables.making.planting import plant as plant_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.source import display_name
 from cvpl.wording import stopped
-from cvpl.workflows.draws.making import FAILED, ReleaseNotMade, where_output_is
+from cvpl.workflows.draws.making import FAILED, ReleaseNotMade, changed_columns, where_output_is
 from cvpl.workflows.draws.mechanism import MechanismRunner, find_mechanism
 from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.proposal import Proposal
@@ -285,13 +285,12 @@ def _columns_changed(number: int, outcome: RoundScores, before: dict[int, RoundS
     if not before:
         return None
     first = min(before)
-    if set(outcome.columns) == set(before[first].columns):
+    changed = changed_columns(before[first].columns, outcome.columns)
+    if changed is None:
         return None
-    more = len(set(outcome.columns) - set(before[first].columns))
-    fewer = len(set(before[first].columns) - set(outcome.columns))
     return ReleaseNotMade(
-        f"the columns of its release differ from those of round {first + 1} ({more} more, {fewer} fewer), so the "
-        "rounds cannot be compared"
+        f"the columns of its release differ from those of round {first + 1} ({changed[0]} more, {changed[1]} fewer), "
+        "so the rounds cannot be compared"
     )
 
 
