@@ -14,7 +14,7 @@ from changed_worlds import released
 from cvpl.assessment import sight
 from cvpl.assessment.sight import PlantedPeople
 from cvpl.attack.attack import attack
-from cvpl.operators.recoding import Recoding
+from cvpl.operators.recoding import estimate_recoding
 from worlds import make_pair
 
 BLIND = {
@@ -448,7 +448,7 @@ def sights(change, seed=0, size=600):
     rng = np.random.default_rng([seed, 31])
     own, others = mixed_people(size, 0.02, rng), mixed_people(size, 0.02, rng)
     pair = make_pair(_COLUMNS, own, change(released(others, "none", rng), rng))
-    recoding = Recoding.fit(pair.original, pair.protected, np.random.default_rng(1))
+    recoding = estimate_recoding(pair.original, pair.protected, np.random.default_rng(1))
     return {sight.column: sight.seen for sight in recoding.sights}
 
 
@@ -534,7 +534,7 @@ def test_labels_that_a_key_exchanges_are_not_taken_as_they_are_also_if_they_go_w
     own, others = ({name: rng.choice(list(_CODES), 600, p=_SHARES).tolist() for name in ("c", "d")} for _ in range(2))
     made = others | {"c": [_CODE_BOOK[value] if changed else value for value in others["c"]]}
     pair = make_pair({name: {"role": "attribute", "type": "category"} for name in own}, own, made)
-    found = {sight.column: sight.seen for sight in Recoding.fit(pair.original, pair.protected, rng).sights}
+    found = {sight.column: sight.seen for sight in estimate_recoding(pair.original, pair.protected, rng).sights}
     assert (found["c"] != "as_is") == changed
     assert found["d"] == "as_is"
 
@@ -550,7 +550,7 @@ def test_noise_on_a_column_of_mostly_zeros_is_noise():
     own, made = draw(), draw()
     made["gain"] = [value + 1000 * rng.normal() for value in made["gain"]]
     pair = make_pair({name: {"role": "attribute", "type": "numeric"} for name in own}, own, made)
-    found = {sight.column: sight.seen for sight in Recoding.fit(pair.original, pair.protected, rng).sights}
+    found = {sight.column: sight.seen for sight in estimate_recoding(pair.original, pair.protected, rng).sights}
     assert found == {"gain": "as_is", "age": "as_is"}
 
 
@@ -565,7 +565,7 @@ def test_a_change_is_brought_to_people_as_the_release_made_it():
         "town": [towns[value] for value in own["town"]],
     }
     pair = make_pair(_COLUMNS, own, made)
-    recoding = Recoding.fit(pair.original, pair.protected, rng)
+    recoding = estimate_recoding(pair.original, pair.protected, rng)
     brought = recoding.to_release(pair.original)
     assert brought.columns["income"].values == pytest.approx(np.array(made["income"]))
     assert brought.columns["spent"].values == pytest.approx(np.array(made["spent"]))
@@ -573,8 +573,8 @@ def test_a_change_is_brought_to_people_as_the_release_made_it():
     assert [labels[code] for code in brought.columns["town"].codes] == made["town"]
     for name in ("children", "height", "came", "left", "trade"):
         assert brought.columns[name].bits()[0].tolist() == pair.original.columns[name].bits()[0].tolist()
-    assert not recoding.is_plain
-    assert Recoding.fit(pair.original, replace(pair.original, name="protected"), rng).is_plain
+    assert recoding.describe()
+    assert not estimate_recoding(pair.original, replace(pair.original, name="protected"), rng).describe()
 
 
 def _ages(count, rng):
@@ -596,7 +596,7 @@ def _sights_of_ages(change):
     types = {"age": "numeric", "hours": "numeric", "gain": "numeric", "trade": "category"}
     columns = {name: {"role": "attribute", "type": kind} for name, kind in types.items()}
     pair = make_pair(columns, everybody.to_dict("list"), change(strangers, rng).to_dict("list"))
-    return {sight.column: sight.seen for sight in Recoding.fit(pair.original, pair.protected, rng).sights}
+    return {sight.column: sight.seen for sight in estimate_recoding(pair.original, pair.protected, rng).sights}
 
 
 def test_values_of_several_people_tell_whether_they_were_drawn_or_changed_by_a_key():

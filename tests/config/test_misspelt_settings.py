@@ -6,8 +6,7 @@ import pytest
 
 from cvpl.config.loading import load
 from cvpl.config.places import NAME, keys_at, places_of
-from cvpl.config.problems import _answer
-from cvpl.config.ranges import allowed_range
+from cvpl.config.problems import _answer, allowed_range
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError
 from cvpl.tables.source.csv_file import load_csv

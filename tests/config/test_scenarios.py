@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cvpl
-from cvpl.attack.errors_in_knowledge import sources, with_errors
+from cvpl.attack.prepared_attack import sources, with_errors
 from cvpl.cli.main import app
 from cvpl.config.loading import load
 from cvpl.config.scenarios import SCENARIOS

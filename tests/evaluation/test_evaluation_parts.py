@@ -20,7 +20,6 @@ from cvpl.evaluation.evidence import evidence_shares
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
 from cvpl.evaluation.policy import judge
-from cvpl.evaluation.regions import rises, steep_cells
 from cvpl.evaluation.techniques import _contains, _from_release, _label_contains, relation
 from cvpl.evaluation.truth import Truth, _among, _evaluate, own_match_left_out
 from cvpl.evaluation.truth_figures import truth_figures
@@ -32,6 +31,7 @@ from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.tables.columns import ColumnSpec, Labels
+from cvpl.workflows.surface.regions import rises, steep_cells
 
 
 @pytest.mark.parametrize("share", [0.08, 0.5, 0.9])

@@ -25,10 +25,9 @@ from cvpl_paper.collected import Collected, figure, mean_of
 from cvpl_paper.finding import PaperFinding
 from cvpl_paper.findings import all_findings
 from cvpl_paper.journal import JOURNAL, TIMINGS, Journal
-from cvpl_paper.paper_table import PaperTable
 from cvpl_paper.reproduction import FINDINGS, TABLES, TABLES_CSV, Reproduction
 from cvpl_paper.running import run_all
-from cvpl_paper.tables import all_tables
+from cvpl_paper.tables import PaperTable, all_tables
 from cvpl_paper.world import CONFIGURATIONS, SEEDS, people, release, resolved
 from examples import TIMES, examples_apart
 

@@ -21,13 +21,13 @@ from cvpl.assessment.diagnostics.canaries import CanaryReleases
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config.loading import load
-from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
 from cvpl.reports.terminal import show
 from cvpl.result import SurfaceResult, surface_schema
 from cvpl.workflows.protect import Protector
 from cvpl.workflows.surface import sweep
+from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.workflows.surface.strengths import mechanism_sweep
 from examples import TIMES, examples_apart
 

@@ -23,7 +23,7 @@ import cvpl
 from cvpl.answers.trial_answer import answer
 from cvpl.cli.main import run
 from cvpl.config.loading import load
-from cvpl.workflows.command_mechanism import CommandStopped, CommandTimeout, filled, run_command, split_command
+from cvpl.workflows.draws.command import CommandStopped, CommandTimeout, filled, run_command, split_command
 from cvpl.workflows.trial.membership import balanced, coins
 from cvpl.workflows.trial.people import canonical_units, read_people
 from cvpl.workflows.trial.rounds import draw_seed

@@ -35,7 +35,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.operators.alignment import RankForm
-from cvpl.operators.recoding.sight import ColumnSight
+from cvpl.operators.recoding import ColumnSight
 from cvpl.randomness import stream
 from cvpl.result.sight import ALIKE, ALONE, COARSE, DECLARED, DISTURBED, SHIFTED, UNREAD, UNSEEN, unseen
 from cvpl.tables.columns import Pair, Table

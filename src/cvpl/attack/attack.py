@@ -139,7 +139,7 @@ class Attack:
             return found.best
         supporting = found.best
         if self.attacker.evidence == "between":
-            return self._between(table)
+            return self._exactness_between(table)
         columns = self.attacker.vectorization.compared(self.original)
         if self.attacker.evidence == "words":
             texts = text_columns(self.original, self.protected, columns)
@@ -168,7 +168,7 @@ class Attack:
         """Originals and controls, who are treated alike."""
         return [self.original] if self.control is None else [self.original, self.control]
 
-    def _between(self, table: str) -> Floats:
+    def _exactness_between(self, table: str) -> Floats:
         """How exactly released records lie between each record and another of the originals and controls."""
 
         def compute() -> Floats:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attacker import Attacker
-from cvpl.attack.errors_in_knowledge import with_errors
 from cvpl.attack.people_draw import EACH_ROW, Drawn, PeopleDraw
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, RatioForm, detect, with_shifts
-from cvpl.operators.recoding import Recoding
+from cvpl.operators.recoding import estimate_recoding
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
 from cvpl.search.budget import Budget
 from cvpl.search.engine import engine_for
-from cvpl.tables.columns import Pair, Table
+from cvpl.tables.columns import ColumnData, Pair, Table
 
 Ints = NDArray[np.int64]
 
@@ -120,7 +120,7 @@ def rank_form(
     known = _known_people_of(held, control)
     granularity = with_shifts(granularity or detect(held, protected), known, protected)
     people = granularity.apply(known)
-    return RankForm(granularity, Recoding.fit(people, protected, stream(seed, "recoding")))
+    return RankForm(granularity, estimate_recoding(people, protected, stream(seed, "recoding")))
 
 
 def _known_people_of(held: Table, control: Table | None) -> Table:
@@ -206,3 +206,24 @@ def _asked_control(halves: tuple[Ints, Ints], most: int, seed: int, draw: People
 def _drawn(rows: Ints, size: int, table: Drawn, draw: PeopleDraw, rng: np.random.Generator) -> Ints:
     """Some of the rows in ascending order; fewer from the same generator are a part of them."""
     return rows[np.sort(draw.order(table, rows, rng)[:size])]
+
+
+def with_errors(table: Table, share: float, seed: int) -> Table:
+    """The table with each value replaced, with probability `share`, by that of a row drawn from the same table.
+
+    Columns are drawn on their own, by the names of table and column, so that a column has the same errors whatever else
+    is known. A drawn row may have the same value, so at most this share is wrong. Without errors it is the same table.
+    """
+    if share <= 0 or not table.rows:
+        return table
+
+    def change(name: str, column: ColumnData) -> ColumnData:
+        return column.take(sources(table.rows, share, stream(seed, f"errors in {table.name} {name}")))
+
+    return table.altered({spec.name: partial(change, spec.name) for spec in table.specs})
+
+
+def sources(rows: int, share: float, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The row from which each row takes its value: itself or, with probability `share`, any row of the table."""
+    wrong = rng.random(rows) < share
+    return np.where(wrong, rng.integers(rows, size=rows), np.arange(rows)).astype(np.intp)

@@ -99,7 +99,8 @@ def command(
         check_outputs([out / name for name in FILES], read, overwrite=overwrite)
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.workflows.surface.surface import BLOCKING, FAILED, surface  # noqa: PLC0415
+    from cvpl.workflows.draws.making import FAILED  # noqa: PLC0415
+    from cvpl.workflows.surface.surface import BLOCKING, surface  # noqa: PLC0415
 
     listed = None if strengths is None else [item.strip() for item in strengths.split(",") if item.strip()]
     with Progress() as progress:

@@ -58,7 +58,7 @@ def load(config: ConfigLike, scenario: str | None = None) -> ResolvedConfig:
         resolved = load(config.config, scenario)
         return replace(resolved, config=resolved.config.model_copy(update={"policy": config.policy}))
     if isinstance(config, ConfigWithBase):
-        return _resolve(_under(config.config, scenario), config.base, config.name)
+        return _resolve(_with_scenario(config.config, scenario), config.base, config.name)
     base, name = Path(), WHERE
     if isinstance(config, str | Path):
         base, name = Path(config).parent, Path(config).name
@@ -68,10 +68,10 @@ def load(config: ConfigLike, scenario: str | None = None) -> ResolvedConfig:
             config = AuditConfig.model_validate(config)
         except ValidationError as error:
             raise InputError(problems_of(error, name, AuditConfig)) from None
-    return _resolve(_under(config, scenario), base, name)
+    return _resolve(_with_scenario(config, scenario), base, name)
 
 
-def _under(config: AuditConfig, scenario: str | None) -> AuditConfig:
+def _with_scenario(config: AuditConfig, scenario: str | None) -> AuditConfig:
     """The configuration under a scenario given by name; None keeps it."""
     if scenario is None:
         return config
@@ -179,10 +179,10 @@ def _check_inference(config: AuditConfig, name: str, problems: list[Problem]) ->
     written = config.inference
     if not isinstance(written, InferenceConfig):
         return
-    secret = {column for column, entry in config.columns.items() if entry.observable or entry.role == "sensitive"}
+    inferable = {column for column, entry in config.columns.items() if entry.observable or entry.role == "sensitive"}
     seen = {column for column, entry in config.columns.items() if entry.observable}
-    named = {"columns": (written.columns, secret), "knows": (written.knows or (), seen)}
-    named["tolerance"] = (tuple(written.tolerance), secret)
+    named = {"columns": (written.columns, inferable), "knows": (written.knows or (), seen)}
+    named["tolerance"] = (tuple(written.tolerance), inferable)
     for key, (columns, allowed) in named.items():
         for column in columns:
             if column not in allowed:

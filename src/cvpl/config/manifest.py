@@ -183,13 +183,13 @@ def _inner(value: object, key: str) -> object:
 def _missing(files: Sequence[tuple[str, object]], base: Path, text: str) -> list[Problem]:
     cure = "Correct the path; paths are relative to --data, or without it to the manifest's folder."
     return [
-        Problem(text, f"`{where}`: there is no such file: {_as_looked_for(file, base)}", cure)
+        Problem(text, f"`{where}`: there is no such file: {_path_in_words(file, base)}", cure)
         for where, file in files
         if isinstance(file, str) and not located(base / file)[0].is_file()
     ]
 
 
-def _as_looked_for(file: str, base: Path) -> str:
+def _path_in_words(file: str, base: Path) -> str:
     """A path as written, and the folder that it is relative to."""
     return f"'{file}'" if Path(file).is_absolute() else f"'{file}' in the folder {base.absolute()}"
 

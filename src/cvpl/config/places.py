@@ -22,7 +22,7 @@ def models_at(root: Any, path: Sequence[Part]) -> list[type[BaseModel]]:
     """The models whose keys can be written at a path: several if there are several forms."""
     here = _members(root)
     for part in path:
-        here = _below(here, part)
+        here = _annotations_below(here, part)
     return [item for item in here if _is_model(item)]
 
 
@@ -81,7 +81,7 @@ def _walk(annotation: Any, path: tuple[str, ...], above: tuple[Any, ...]) -> Ite
                 yield from _walk(inner, path, above)
 
 
-def _below(annotations: Sequence[Any], part: Part) -> list[Any]:
+def _annotations_below(annotations: Sequence[Any], part: Part) -> list[Any]:
     """The annotations of what is written under `part`; empty if nothing can be."""
     found = []
     for item in annotations:

@@ -104,14 +104,14 @@ class ResolvedConfig:
 
     @property
     def runs_inference(self) -> bool:
-        """Whether secrets are inferred: as set, or by default in the family; never without a secret."""
+        """Whether sensitive attributes are inferred: as set, or by default in the family; never without one."""
         asked = self.config.inference
         wanted = self.is_family if asked is None else asked is not False
         return not self.quick and wanted and bool(self.sensitive or self.inference.columns)
 
     @property
-    def read_secrets(self) -> tuple[ColumnSpec, ...]:
-        """The sensitive columns, if they are inferred; other secrets are columns of the tables anyway."""
+    def inferred_columns(self) -> tuple[ColumnSpec, ...]:
+        """The sensitive columns, if they are inferred; other columns to infer are compared anyway."""
         return self.sensitive if self.runs_inference else ()
 
     @property
@@ -187,6 +187,13 @@ class ResolvedConfig:
     def with_memory(self, memory: int | None) -> ResolvedConfig:
         """The same plan with a memory limit in bytes; None keeps the limit."""
         return self if memory is None else replace(self, budget=replace(self.budget, memory=memory))
+
+    def identified_by(self, identity: IdentityKeys | None) -> ResolvedConfig:
+        """The same plan with a release's own identity keys; None keeps those of the configuration."""
+        if identity is None:
+            return self
+        known = replace(identity, simulated=self.identity is not None and self.identity.simulated)
+        return replace(self, identity=known, declared=(*self.declared, known.protected))
 
     def with_population(self, population: float | None) -> ResolvedConfig:
         """The same plan with another population: a number of people, or a share below 1; None keeps the population."""

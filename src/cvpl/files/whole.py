@@ -76,7 +76,7 @@ def whole_files(first: Path, *others: Path) -> Iterator[list[Path]]:
     if any(file.parent != folder for file in others):
         raise ValueError("the files of one set must be in one folder")
     remove_abandoned(folder)
-    with naming(first), private_folder(folder) as drafts, _told_by_the_system(first, drafts):
+    with naming(first), private_folder(folder) as drafts, _named_by_the_system(first, drafts):
         written = [drafts / file.name for file in files]
         yield written
         made = [(draft, file) for draft, file in zip(written, files, strict=True) if file == first or draft.exists()]
@@ -108,7 +108,7 @@ def naming(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _told_by_the_system(file: Path, drafts: Path) -> Iterator[None]:
+def _named_by_the_system(file: Path, drafts: Path) -> Iterator[None]:
     """Have DuckDB's failure to write a draft be one of the system, which names the file."""
     try:
         yield

@@ -18,7 +18,6 @@ from cvpl.wording import counted
 if TYPE_CHECKING:
     import duckdb
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NOBODY = -1

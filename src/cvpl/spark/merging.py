@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from cvpl.search.best import TIE, BestCandidates, highest
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _SAME = 1e-9

@@ -50,7 +50,7 @@ def ask_at_once(tables: Mapping[str, ClusterSource], question: Question) -> Any:
     """
     from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - part of an extra
 
-    sent, frame = _together(tables)
+    sent, frame = _join_tables(tables)
     rows = frame.mapInArrow(Guarded(_Task(sent, question)), "said binary").collect()
     said, refused = CPickleSerializer().loads(bytes(rows[0].said))
     if refused is not None:
@@ -58,7 +58,7 @@ def ask_at_once(tables: Mapping[str, ClusterSource], question: Question) -> Any:
     return said
 
 
-def _together(tables: Mapping[str, ClusterSource]) -> tuple[tuple[_Sent, ...], DataFrame]:
+def _join_tables(tables: Mapping[str, ClusterSource]) -> tuple[tuple[_Sent, ...], DataFrame]:
     """All records in one partition, in pieces, whatever their table."""
     frames = []
     for number, source in enumerate(tables.values()):

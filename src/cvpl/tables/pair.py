@@ -15,7 +15,7 @@ from cvpl.errors import InputError, LimitError, Problem
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Pair, Place, Table
 from cvpl.tables.evaluation_only.evaluation_only import EvaluationOnly
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys, TrueMatches, is_position, read_matches
-from cvpl.tables.evaluation_only.secret_columns import secret_columns
+from cvpl.tables.evaluation_only.sensitive_columns import read_sensitive_columns
 from cvpl.tables.evaluation_only.unit import Unit, read_unit
 from cvpl.tables.left_out import free_texts, in_every_table, names_of, nowhere, undeclared, without_values
 from cvpl.tables.meaning.measured_notice import MeasuredNotice
@@ -83,7 +83,7 @@ def read_inputs(
     weights: ColumnSpec | None = None,
     equal_rows: bool = True,
     checks: bool = True,
-    secrets: Sequence[ColumnSpec] = (),
+    inferred: Sequence[ColumnSpec] = (),
     memory: int | None = None,
     threads: int | None = None,
     place: Callable[[Mapping[str, int]], Place] | None = None,
@@ -97,7 +97,7 @@ def read_inputs(
     `specs` are the columns to compare; `declared` names all columns of the configuration, so that undeclared ones can
     be reported. `groups` names columns whose equal values put rows in one unit (a household, an account); the identity
     of the originals does the same. `subgroups` are columns by which rates are split. `sensitive` columns and the
-    sampling `weights` are read of the release, for its formal criteria; `secrets` of all tables, to ask what is
+    sampling `weights` are read of the release, for its formal criteria; `inferred` of all tables, to ask what is
     inferred of them. `equal_rows` asks for the keys by which equal rows are found, `checks` for what only the checks
     before an attack need: columns that identify people, and the keys of rows that both tables share. A declared column
     that one table lacks is left out with a notice; one that both lack is a problem, as are unreadable cells. Raises
@@ -134,7 +134,7 @@ def read_inputs(
             unit = _unit(con, reader, sources, identity, groups)
             columns = _evaluation_columns(ColumnReader(con, reading, problems, []), sources, subgroups, problems, named)
             released = released_columns(con, reading, sources[1], sensitive, weights, problems)
-            hidden = secret_columns(con, reading, sources, secrets)
+            hidden = read_sensitive_columns(con, reading, sources, inferred)
             matched = matches is not None and len(matches.original) > 0
             whole = WholeTableFacts()
             if not problems:

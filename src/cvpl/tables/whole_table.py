@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -15,11 +15,11 @@ from cvpl.tables.evaluation_only.identity import IdentityKeys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.keys.record_keys import record_keys
 from cvpl.tables.keys.row_keys import equal_row_keys
-from cvpl.tables.keys.shared_rows import shared_row_keys
 from cvpl.tables.new_columns import telling_new_columns
 from cvpl.tables.source.connection import connect_again
 from cvpl.tables.source.reading_settings import Reading
-from cvpl.tables.source.source import Source
+from cvpl.tables.source.source import Source, has_one_type
+from cvpl.tables.source.sql_text import quoted
 
 if TYPE_CHECKING:
     import duckdb
@@ -122,3 +122,34 @@ def whole_table_facts(
         records=records,
         new=new,
     )
+
+
+def shared_row_keys(
+    con: duckdb.DuckDBPyConnection, sources: Sequence[Source], compared: Collection[str], left_out: Collection[str]
+) -> dict[str, NDArray[np.uint64]]:
+    """Return a key for each row of each table, equal for equal rows; empty if the shared columns are all compared.
+
+    Rows are compared as written, in every column that original and release share. So an exact copy is found even if the
+    configuration declares few columns. `left_out` are the identity columns. A control that lacks a shared
+    column has no keys.
+    """
+    original, released = sources[:2]
+    shared = [name for name in original.types if name in released.types and name not in left_out]
+    if set(shared) <= set(compared):
+        return {}
+    whole = [source for source in sources if all(name in source.types for name in shared)]
+    same = {name for name in shared if has_one_type(whole, name)}
+    return {source.table: _keys(con, source, shared, same) for source in whole}
+
+
+def _keys(
+    con: duckdb.DuckDBPyConnection, source: Source, columns: Sequence[str], same: Collection[str]
+) -> NDArray[np.uint64]:
+    """Return the keys of a table's rows; the columns in `same` have one type of numbers or times in all tables."""
+    fields = {name: source.field(name) for name in columns}
+    cells = ", ".join(
+        field if name in same else f"trim(coalesce(CAST({field} AS VARCHAR), ''))" for name, field in fields.items()
+    )
+    query = f"SELECT hash({cells}) AS key FROM {quoted(source.table)}"
+    found = con.execute(query).fetchnumpy()["key"]
+    return np.asarray(np.ma.getdata(found), dtype=np.uint64)

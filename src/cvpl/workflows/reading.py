@@ -81,7 +81,7 @@ def read_tables(
         weights=resolved.weights,
         equal_rows=resolved.runs_singling_out,
         checks=checks,
-        secrets=resolved.read_secrets,
+        inferred=resolved.inferred_columns,
         memory=resolved.budget.memory,
         threads=resolved.budget.workers,
         place=lambda rows: place_for(rows, resolved),

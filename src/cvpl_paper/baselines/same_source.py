@@ -9,15 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.evaluation.truth import Truth
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut
 from cvpl_paper.baselines.hits import shared_hits
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

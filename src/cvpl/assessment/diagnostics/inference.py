@@ -102,7 +102,7 @@ class _InferenceRun:
             name: Secret.of(
                 name, column.original, column.released, column.control, tolerance.get(name), specs.get(name)
             )
-            for name, column in self.inputs.evaluation.secrets.items()
+            for name, column in self.inputs.evaluation.sensitive.items()
             if pair.control is None or column.control is not None
         }
         for name in self.resolved.inference.columns:

@@ -1,9 +1,10 @@
 """The cost of one attack, from counts that are known before it.
 
 The counts are records, columns, features (the width of the vectors), people who are searched, and their candidates;
-candidates and features are counted in a sample of the tables. The costs below are seconds of the reference core
-(`speed`), measured on tables of many kinds (`benchmarks/plan.py`). Some work is done by one core, some is spread over
-all workers. Attackers share work as the attack itself does (`shared_work`).
+candidates and features are counted in a sample of the tables. The constants below are seconds of the reference core
+(`speed`), fitted to the times of audits of tables of many kinds (`benchmarks/plan.py`). A plan should be right within a
+factor of two, so what takes a small part of every audit has no constant of its own. Some work is done by one core, some
+is spread over all workers. Attackers share work as the attack itself does (`shared_work`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import comb, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,76 +26,47 @@ from cvpl.attack.shared_work import WorkKeys
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.operators.alignment import detect
-from cvpl.operators.similarity.agreement import COMPILED_CELLS
 from cvpl.operators.similarity.match_agreement import asked_originals
 from cvpl.operators.vectorization import FeatureSpace, with_a_feature_each
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
-from cvpl.search.rare_values.log_means import COMPILED_PAIRS
 from cvpl.tables.columns import Table
 from cvpl.tables.pair import Inputs
 
 SAMPLE = 1_000
 """The records of a table in which candidates are counted."""
+COMPONENTS = 0.3
+"""Principal components over features, but at least one a column."""
+ANOTHER_CORE = 0.8
+"""What each further core adds to the first: threads wait for each other."""
 
 # Seconds of the reference core.
-_ATTACK = 0.004
-"""An attack without any records, ..."""
-_EVALUATION, _EVALUATED = 0.02, 3e-6
-"""... its evaluation, and that of a person."""
-_VECTOR_CELL = 0.1e-6
-"""A cell made into features."""
-_MOMENT = 4e-9
-"""A record in the covariance of two columns."""
-_LABEL_PAIR = 50e-6
-"""Two columns of categories in the covariance of a table, however few records it has."""
-_EIGEN = 0.6e-9
-"""The principal components of the covariance of n features, over n cubed; nearly all of it are products."""
-_COVARIANCE = 0.75e-6
-"""Two features in the comparison of the tables' covariances."""
-_EMBEDDED = 3e-9
-"""A column of a record embedded in a dimension, ..."""
-_FEATURE = 30e-9
-"""... and a feature of a record that is not projected."""
-_PAIR = 2e-9
-"""A pair of vectors, ..."""
-_PAIR_FEATURE = 0.06e-9
-"""... and each of the products that it takes."""
-_TREE_QUERY = 0.3e-6
-"""A dimension of a record in a tree, built or searched."""
-_AGREEMENT, _AGREEMENT_COMPILED = 8e-9, 3e-9
-"""A column of a pair, compared by its values in array operations and by compiled loops."""
-_INDEX_CELL = 0.1e-6
-"""A cell put into the index on rare values, ..."""
-_INDEX_QUERY = 0.2e-6
-"""... and a query in it, over the square root of its records."""
-_CELL_RECORD = 0.2e-6
-"""A column of a record in the tree of released cells, ..."""
-_CELL_QUERY = 0.08e-6
-"""... and of a query in it, over the square root of its records."""
-_MATCHED_CELL = 20e-9
-"""A column of a pair from which it is estimated how often matches agree."""
-_COMPILER = 0.8
+ATTACK, PERSON = 0.02, 5e-6
+"""An attack without any records, and the evaluation of a person."""
+FEATURE, COVARIANCE, COMPONENT = 30e-9, 0.75e-6, 0.6e-9
+"""A feature of a record, two features in a covariance, and the components of n features, over n cubed."""
+PAIR, PAIR_FEATURE = 2e-9, 0.06e-9
+"""A pair of vectors, and each of the products that it takes."""
+PAIR_CELL, DENSITY_CELL = 3e-9, 0.7e-9
+"""A column of a pair that is compared by its values, and of one in a density."""
+TREE, INDEX, INDEX_QUERY, CELL_QUERY = 0.3e-6, 0.15e-6, 0.2e-6, 0.08e-6
+"""A feature of a record in a tree; a cell in an index; a query in one of values, and a column of a query in one of
+generalized cells, over the square root of its records."""
+COMPILER = 0.8
 """Loading what was compiled."""
-_DENSITY, _DENSITY_COMPILED = 8e-9, 0.7e-9
-"""A column of a pair in a density, in tiles and by compiled loops."""
-_LINE, _LINE_PAIR, _LINE_NEAREST = 3e-9, 0.12e-6, 22e-6
-"""A line between two people, a pair of people who may be its ends, and a feature of a person in a large table, where
-only the nearest people are tried."""
-_WORD_PAIR, _TEXT = 25e-9, 40e-6
+MATCHED_CELL = 20e-9
+"""A column of a pair from which it is estimated how often matches agree."""
+LINE_PAIR, LINE, NEAREST = 0.12e-6, 3e-9, 22e-6
+"""Two people who may be the ends of a line, a person tried on it, and a feature of a person if the nearest alone are
+tried."""
+WORDS, TEXT = 25e-9, 40e-6
 """A pair of texts that are compared by their words, and a text."""
-_CHANGE, _CHANGED_PAIR = 0.25, 1.6e-3
+CHANGE, CHANGED_PAIR = 0.25, 1.6e-3
 """The estimate of how the release writes its columns, and a pair of columns in it."""
-_COMPONENTS = 0.3
-"""Principal components over features, but at least one a column."""
-
-
-_ANOTHER_CORE = 0.8
-"""What each further core adds to the first: threads wait for each other."""
 
 
 def cores(workers: int) -> float:
     """How many times faster so many workers are than one."""
-    return 1 + _ANOTHER_CORE * (workers - 1)
+    return 1 + ANOTHER_CORE * (workers - 1)
 
 
 @dataclass(frozen=True)
@@ -132,8 +105,7 @@ class Compared:
     @property
     def fits(self) -> bool:
         """Whether principal components are fitted."""
-        operator = self.attacker.projection_operator
-        return self.attacker.projects and operator.principal is not None
+        return self.attacker.projects and self.attacker.projection_operator.principal is not None
 
 
 @dataclass(frozen=True)
@@ -160,18 +132,7 @@ class SharedCosts:
         return cost()
 
 
-@dataclass(frozen=True, eq=False)
-class _Space:
-    """The sample as an attacker sees it, its feature space, and the number of features in the whole tables."""
-
-    original: Table
-    protected: Table
-    space: FeatureSpace
-    features: int
-
-
-@dataclass(frozen=True)
-class AttackCost:
+class AttackCost(NamedTuple):
     """An attack in its three phases."""
 
     search: Cost
@@ -185,19 +146,27 @@ class AttackCost:
 
 
 class AttackCosts:
-    """The costs of attacks on one pair of tables, with the sizes of the tables; a copy may have other sizes."""
+    """The costs of attacks on one pair of tables, with the sizes of the tables; a copy may have other sizes.
+
+    All costs are those of the reference core for plain work. On a machine whose matrix products are `products` times as
+    slow beside its plain work, they take that much longer.
+    """
 
     def __init__(self, resolved: ResolvedConfig, inputs: Inputs, speed: Speed = REFERENCE) -> None:
-        self._resolved, self._inputs, self._speed = resolved, inputs, speed
+        self._resolved, self._inputs, self._products = resolved, inputs, speed.product / speed.plain
         pair = inputs.pair
         self.rows = pair.original.rows
         self.control = 0 if pair.control is None else pair.control.rows
         self.released = pair.protected.rows
         self._compared: dict[Hashable, Compared] = {}
-        self._spaces: dict[Hashable, _Space] = {}
+        self._spaces: dict[Hashable, tuple[list[Table], FeatureSpace, int]] = {}
         self._sampled = tuple(_sampled(table) for table in (pair.original, pair.protected))
         self._kinds = Counter(spec.type for spec in pair.original.specs)
-        self._compiled = False
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """The records of the original, the control and the release."""
+        return self.rows, self.control, self.released
 
     def resized(self, resolved: ResolvedConfig, rows: int, control: int, released: int) -> AttackCosts:
         """The costs for another configuration, and parts of the tables with so many records."""
@@ -219,149 +188,112 @@ class AttackCosts:
         """An attack with its evaluation, without what an earlier attack did already."""
         limit = self._resolved.max_queries(attacker, self.released) if most is None else most
         keys, it = WorkKeys.of(attacker, limit), self.counted(attacker)
-        plain = self._speed.plain
-        records = people.asked + people.released
-        search = Cost(_ATTACK * plain)
+        asked, released = people.asked, people.released
+        search = Cost()
         if attacker.alignment == "ranks":
             search += shared.once("tables", keys.tables, lambda: self.change(it))
-        search += shared.once("space", keys.space, lambda: Cost(_VECTOR_CELL * plain * it.columns * records))
         if it.fits:
-            search += shared.once("projection", keys.projection, lambda: self.fit(it, records))
+            search += shared.once("projection", keys.projection, lambda: self.fit(it, asked + released))
         if attacker.estimates_matches:
-            search += shared.once("match agreement", keys.measure, lambda: self.match_agreement(it, people))
-            search += shared.once("tolerances", keys.space, lambda: self.tolerances(it, people))
-        search += shared.once("found", keys.search, lambda: self.search(it, people.asked, people.released))
+            search += shared.once("match agreement", keys.measure, lambda: self._estimates(it, people))
+        search += shared.once("found", keys.search, lambda: self.search(it, asked, released))
         control = Cost()
         if people.control:
-            control = shared.once("control", keys.control, lambda: self.search(it, people.control, people.released))
-        evaluation = Cost((_EVALUATION + _EVALUATED * (people.asked + people.control)) * plain)
-        evaluation += self.evidence(it, people)
-        few = min(people.asked, SCREENED)
-        evaluation += shared.once("copy", keys.search, lambda: self.search(it, few, people.asked))
-        evaluation += shared.once("summary", keys.projection, lambda: self.embedding(it, records))
-        evaluation += shared.once("covariances", keys.space, lambda: Cost(_COVARIANCE * it.features**2 * plain))
+            control = shared.once("control", keys.control, lambda: self.search(it, people.control, released))
+        evaluation = Cost(ATTACK + PERSON * (asked + people.control)) + self._evidence(it, people)
+        evaluation += shared.once("copy", keys.search, lambda: self.search(it, min(asked, SCREENED), asked))
+        evaluation += shared.once("covariances", keys.space, lambda: Cost(COVARIANCE * it.features**2))
         return AttackCost(search, control, evaluation)
 
     def counted(self, attacker: Attacker) -> Compared:
         """What an attacker compares, counted once for attackers that agree on it."""
-        keys = WorkKeys.of(attacker, None)
-        if keys.search not in self._compared:
-            self._compared[keys.search] = self._count(attacker)
-        found = self._compared[keys.search]
-        return replace(found, attacker=attacker)
+        key = WorkKeys.of(attacker, None).search
+        if key not in self._compared:
+            self._compared[key] = self._count(attacker)
+        return replace(self._compared[key], attacker=attacker)
 
-    def again(self, it: Compared, most: int) -> Cost:
+    def repeated_attack(self, it: Compared, most: int) -> Cost:
         """An attack of few people that shares nothing, with its base."""
         people = self.searched(it.attacker, most)
-        base = people.control or people.asked
-        cost = Cost((_ATTACK + _VECTOR_CELL * it.columns * (people.asked + people.released)) * self._speed.plain)
-        if it.fits:
-            cost += self.fit(it, people.asked + people.released)
-        cost += self.search(it, people.asked + base, people.released) + self.evidence(it, people)
-        return cost
+        cost = self.search(it, people.asked + (people.control or people.asked), people.released)
+        cost += Cost(ATTACK) + self._evidence(it, people)
+        return cost + self.fit(it, people.asked + people.released) if it.fits else cost
 
     def change(self, it: Compared) -> Cost:
         """The estimate of how the release writes each column."""
-        return Cost((_CHANGE + _CHANGED_PAIR * comb(it.columns, 2)) * self._speed.plain)
-
-    def match_agreement(self, it: Compared, people: Searched) -> Cost:
-        """The estimate of how often matches agree."""
-        pairs = asked_originals(people.asked, people.released) * people.released
-        return Cost(_MATCHED_CELL * it.columns * pairs * self._speed.plain)
-
-    def tolerances(self, it: Compared, people: Searched) -> Cost:
-        """The estimate of the tolerance of each number and time: a search by the other columns."""
-        some = self.search(it, min(people.asked, tolerances.ASKED), people.released)
-        return Cost((some * (it.columns - self._kinds["category"])).processor)
+        return Cost(CHANGE + CHANGED_PAIR * comb(it.columns, 2))
 
     def fit(self, it: Compared, records: int) -> Cost:
         """Principal components: the covariance and its eigenvectors."""
-        pairs = self._kinds["category"] ** 2  # of columns, in two tables
-        moments = _MOMENT * it.columns**2 * records + _LABEL_PAIR * pairs
-        return Cost(moments * self._speed.plain) + self.eigenvectors(it)
+        return Cost(FEATURE * it.columns * records) + self.components(it)
 
-    def eigenvectors(self, it: Compared) -> Cost:
+    def components(self, it: Compared) -> Cost:
         """The principal components of a covariance that is known."""
-        return Cost(_EIGEN * it.features**3 * self._speed.product)
-
-    def embedding(self, it: Compared, records: int) -> Cost:
-        """The numbers that are compared, for so many records."""
-        if it.attacker.compares_values:
-            return Cost(_VECTOR_CELL * it.columns * records * self._speed.plain)
-        each = _EMBEDDED * it.columns * it.width if it.fits else _FEATURE * it.width
-        return Cost(each * records * self._speed.plain)
+        return Cost(COMPONENT * it.features**3 * self._products)
 
     def search(self, it: Compared, asked: int, there: int) -> Cost:
         """A search of so many people in so many records."""
-        plain, product = self._speed.plain, self._speed.product
         candidates = it.share * there
         pairs = asked * candidates
-        made = self.embedding(it, asked + there)
+        made = Cost(FEATURE * it.width * (asked + there))
         if it.attacker.compares_values:
-            if not (self._compiled or pairs >= INDEX_ALL_PAIRS):
-                each = _AGREEMENT if it.columns * pairs < COMPILED_CELLS else _AGREEMENT_COMPILED
-                return made + Cost(0, each * it.columns * pairs * plain)
-            load = Cost(0 if self._compiled else _COMPILER * plain)
-            self._compiled = True
-            if it.attacker.alignment == "cells":
-                query = _CELL_QUERY * it.columns * sqrt(candidates) * asked * plain
-                return made + load + Cost(_CELL_RECORD * it.columns * there * plain, query)
-            queries = Cost(_INDEX_CELL * it.columns * there * plain, _INDEX_QUERY * sqrt(candidates) * asked * plain)
-            return made + load + queries
+            if pairs < INDEX_ALL_PAIRS:
+                return made + Cost(0, PAIR_CELL * it.columns * pairs)
+            query = CELL_QUERY * it.columns if it.attacker.alignment == "cells" else INDEX_QUERY
+            return made + Cost(INDEX * it.columns * there, query * sqrt(candidates) * asked)
         if it.attacker.similarity_operator.unit and pairs >= TREE_PAIRS and candidates >= TREE_RECORDS:
-            return made + Cost(_COMPILER * plain, _TREE_QUERY * it.width * (asked + there) * plain)
-        return made + Cost(0, (_PAIR * plain + _PAIR_FEATURE * it.width * product) * pairs)
+            return made + Cost(0, TREE * it.width * (asked + there))
+        return made + Cost(0, (PAIR + PAIR_FEATURE * it.width * self._products) * pairs)
 
-    def evidence(self, it: Compared, people: Searched) -> Cost:
+    def _estimates(self, it: Compared, people: Searched) -> Cost:
+        """How often matches agree, and the tolerance of each number and time: a search by the other columns."""
+        pairs = asked_originals(people.asked, people.released) * people.released
+        search = self.search(it, min(people.asked, tolerances.ASKED), people.released)
+        return Cost(MATCHED_CELL * it.columns * pairs + search.processor * (it.columns - self._kinds["category"]))
+
+    def _evidence(self, it: Compared, people: Searched) -> Cost:
         """What evidence takes beyond the best candidates."""
-        everybody, kind, plain = people.asked + people.control, it.attacker.evidence, self._speed.plain
+        everybody, released, kind = people.asked + people.control, people.released, it.attacker.evidence
         if kind == "density":
-            pairs = everybody * (people.released + people.reference)
-            each = _DENSITY if pairs < COMPILED_PAIRS else _DENSITY_COMPILED
-            return Cost(0, each * it.columns * pairs * plain)
+            return Cost(0, DENSITY_CELL * it.columns * everybody * (released + people.reference))
         if kind == "between":
-            return Cost(self._lines(everybody, people.released) * plain)
+            return Cost(self._lines(everybody, released))
         if kind == "words":
-            return Cost((_WORD_PAIR * everybody * people.released + _TEXT * (everybody + people.released)) * plain)
-        if kind == "values":
-            return Cost(_VECTOR_CELL * it.columns * (everybody + people.released) * plain)
+            return Cost(WORDS * everybody * released + TEXT * (everybody + released))
         return self.search(it, everybody, people.reference) if it.attacker.needs_reference else Cost()
 
     def _lines(self, everybody: int, released: int) -> float:
-        """Trying the lines between people, in seconds of the reference core."""
+        """Trying the lines between people."""
         affordable = interpolation.MOST_LINES // max(1, everybody**2)
         if affordable >= interpolation.FEWEST_RECORDS:
-            return everybody**2 * (_LINE_PAIR + _LINE * min(affordable, released))
-        ordered = self._kinds["numeric"] + self._kinds["datetime"]
-        return _LINE_NEAREST * ordered * everybody
+            return everybody**2 * (LINE_PAIR + LINE * min(affordable, released))
+        return NEAREST * (self._kinds["numeric"] + self._kinds["datetime"]) * everybody
 
     def _count(self, attacker: Attacker) -> Compared:
         key = WorkKeys.of(attacker, None).space
         if key not in self._spaces:
             self._spaces[key] = self._space(attacker)
-        known = self._spaces[key]
-        columns, features = len(attacker.vectorization.compared(known.original)), known.features
-        width = features
-        if attacker.compares_values:
-            width = columns
-        elif attacker.projects:
+        tables, space, features = self._spaces[key]
+        columns = len(attacker.vectorization.compared(tables[0]))
+        width = columns if attacker.compares_values else features
+        if attacker.projects and not attacker.compares_values:
             operator = attacker.projection_operator
-            width = operator.most_components(width)
+            width = operator.most_components(features)
             if operator.principal is not None:
-                width = min(width, max(columns, round(_COMPONENTS * features)))
+                width = min(width, max(columns, round(COMPONENTS * features)))
         share = 1.0
         if not attacker.blocking.compares_everybody:
-            tables = [known.original, known.protected]
-            blocks = assign_blocks(attacker.blocking, tables, known.space, self._resolved.config.seed)
-            share = min(1.0, blocks.pairs / max(1, known.original.rows * known.protected.rows))
+            blocks = assign_blocks(attacker.blocking, tables, space, self._resolved.config.seed)
+            share = min(1.0, blocks.pairs / max(1, tables[0].rows * tables[1].rows))
         return Compared(attacker, columns, features, width, share)
 
-    def _space(self, attacker: Attacker) -> _Space:
+    def _space(self, attacker: Attacker) -> tuple[list[Table], FeatureSpace, int]:
+        """The sample as an attacker sees it, its feature space, and the number of features in the whole tables."""
         original, protected = (attacker.view(table) for table in self._sampled)
         if attacker.alignment == "release":
             original = detect(original, protected).apply(original)
         space = attacker.vectorization.fit([original, protected])
-        return _Space(original, protected, space, space.width + self._missed_labels(attacker, space))
+        return [original, protected], space, space.width + self._missed_labels(attacker, space)
 
     def _missed_labels(self, attacker: Attacker, space: FeatureSpace) -> int:
         """The labels with a feature of their own that are in the tables, but not in the sample.

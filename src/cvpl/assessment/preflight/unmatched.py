@@ -12,7 +12,7 @@ import numpy as np
 from cvpl import result as out
 from cvpl.attack.shared_words import text_columns
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.operators.recoding.recoding import SHARED_WORDS
+from cvpl.operators.recoding.estimate import SHARED_WORDS
 from cvpl.operators.words import shared_words, words_of
 from cvpl.result.published import Disclosure
 from cvpl.tables.columns import ColumnData, Pair

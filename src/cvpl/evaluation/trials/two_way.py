@@ -41,6 +41,11 @@ class TrialPower:
     confidence: float
 
     @property
+    def estimate(self) -> float:
+        """The mean power over rounds."""
+        return self.power.estimate
+
+    @property
     def people_error(self) -> float:
         """The standard error over people."""
         return self.error.people

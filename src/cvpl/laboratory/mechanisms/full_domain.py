@@ -24,7 +24,6 @@ from cvpl.laboratory.frame import Coded, Frame
 from cvpl.laboratory.mechanisms.hierarchies import CodedLevel
 from cvpl.wording import counted
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Node = tuple[int, ...]
 
@@ -36,14 +35,13 @@ MOST_NODES = 200_000
 
 @dataclass(frozen=True)
 class FullDomain:
-    """The result of a search: the level of each column, the rows removed, the loss, and the number of nodes opened."""
+    """The result of a search: the level of each column, the rows removed, and the loss."""
 
     k: int
     levels: Mapping[str, str]
     removed: int
     rows: int
     loss: float
-    opened: int
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ class KAnonymity:
             )
         loss, node, removed_rows = best
         levels = {name: columns[at][node[at]].name for at, name in enumerate(names)}
-        return FullDomain(self.k, levels, removed_rows, rows, loss, opened)
+        return FullDomain(self.k, levels, removed_rows, rows, loss)
 
     def apply(self, table: Frame, found: FullDomain, rng: np.random.Generator) -> Frame:
         """The table at the levels found, without the rows in small classes, shuffled."""

@@ -39,7 +39,7 @@ class DistinctRanges:
         ends = low[wide][first], high[wide][first]
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.lexsort((ends[0], ends[1] - ends[0], -counts))] = np.arange(len(first))
-        starts, owner = _pieces(ends[0], _after(ends[1]), rank)
+        starts, owner = _pieces(ends[0], _next_value(ends[1]), rank)
         return cls(*ends, np.unique(low[low == high]), starts, owner), wide[first]
 
     def find(self, values: Values) -> Ints:
@@ -53,7 +53,7 @@ class DistinctRanges:
 
     def has(self, values: Values) -> NDArray[np.bool_]:
         """Whether the release has each value unchanged."""
-        return _among(values, self.plain)
+        return _is_known(values, self.plain)
 
     def holds(self, low: Values, high: Values) -> NDArray[np.bool_]:
         """Which of the given ranges the release has."""
@@ -63,7 +63,7 @@ class DistinctRanges:
         return np.array([ends in known for ends in distinct], dtype=bool)[codes]
 
 
-def _among(values: Values, known: Values) -> NDArray[np.bool_]:
+def _is_known(values: Values, known: Values) -> NDArray[np.bool_]:
     """Whether each value is in `known`, which is sorted."""
     if not len(known):
         return np.zeros(len(values), dtype=bool)
@@ -71,7 +71,7 @@ def _among(values: Values, known: Values) -> NDArray[np.bool_]:
     return np.asarray(known[place] == values)
 
 
-def _after(high: Values) -> Values:
+def _next_value(high: Values) -> Values:
     """The first value beyond each end."""
     return high + 1 if high.dtype.kind == "i" else np.nextafter(high, np.inf)
 

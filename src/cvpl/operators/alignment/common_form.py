@@ -172,7 +172,7 @@ def compared_differences(people: Table, columns: Sequence[str]) -> tuple[tuple[s
     times = [spec.name for spec in compared if spec.type == "datetime"][:MOST_COMPARED]
     numbers = [spec.name for spec in compared if spec.type == "numeric"][:MOST_COMPARED]
     values = {name: np.sort(_known(people.columns[name])) for name in numbers}
-    alike = [pair for pair in combinations(numbers, 2) if _apart(values[pair[0]], values[pair[1]]) <= OVERLAP]
+    alike = [pair for pair in combinations(numbers, 2) if _distance(values[pair[0]], values[pair[1]]) <= OVERLAP]
     return (*combinations(times, 2), *alike)
 
 
@@ -180,7 +180,7 @@ def _known(column: ColumnData) -> Floats:
     return column.ordinal()[column.known()]
 
 
-def _apart(one: Floats, other: Floats) -> float:
+def _distance(one: Floats, other: Floats) -> float:
     if min(len(one), len(other)) == 0 or one[0] == one[-1] or other[0] == other[-1]:
         return 1.0
     at = np.concatenate([one, other])

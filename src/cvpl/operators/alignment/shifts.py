@@ -18,7 +18,6 @@ from cvpl.operators.alignment.rounding import GridRounding, NumberGrid, TimeGrid
 from cvpl.operators.alignment.times import microseconds, with_times
 from cvpl.tables.columns import ColumnData, Numbers, Table, Times
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ROUNDED = (GridRounding("nearest"), GridRounding("nearest", "even"), GridRounding("down"), GridRounding("up"))

@@ -123,8 +123,8 @@ def maximize(
     width = patterns.agree.shape[1]
     cells = np.hstack([patterns.agree, patterns.known & ~patterns.agree]).astype(np.float64)
     # Row 0 is for matches, row 1 for non-matches: agreement probabilities, and shares.
-    chances = _inside(np.vstack([start.m, start.u]))
-    share = float(_inside(np.float64(start.share)))
+    chances = _clipped(np.vstack([start.m, start.u]))
+    share = float(_clipped(np.float64(start.share)))
     history: list[float] = []
     converged = False
     while True:
@@ -135,14 +135,14 @@ def maximize(
             return Estimate(Parameters(chances[0], chances[1], share), converged, np.array(history))
         sums = expected @ cells
         agree, known = sums[:, :width] + added, sums[:, :width] + sums[:, width:] + 2 * added
-        moved = _inside(np.divide(agree, known, out=chances.copy(), where=known > 0))
+        moved = _clipped(np.divide(agree, known, out=chances.copy(), where=known > 0))
         if fixed_u:
             moved[1] = chances[1]
-        new_share = float(_inside(np.float64(found_share)))
+        new_share = float(_clipped(np.float64(found_share)))
         converged = max(float(np.abs(moved - chances).max()), abs(new_share - share)) < tolerance
         chances, share = moved, new_share
 
 
-def _inside(chance: Floats | np.float64) -> Floats:
+def _clipped(chance: Floats | np.float64) -> Floats:
     """Clip to [SMALLEST, 1 - SMALLEST]; the best value under that bound, so that the likelihood still never falls."""
     return np.minimum(np.maximum(chance, SMALLEST), 1 - SMALLEST)

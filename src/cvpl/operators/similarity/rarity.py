@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,6 @@ from cvpl.settings import Settings
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
-Keys = NDArray[Any]
-Rows = NDArray[np.intp]
 
 
 class RaritySettings(Settings):

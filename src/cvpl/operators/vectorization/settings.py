@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cvpl.operators.vectorization.features import (
     CategoryFeatures,
@@ -22,7 +21,6 @@ from cvpl.operators.words import is_text, word_features
 from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnSpec, Table, Type
 
-Floats = NDArray[np.float64]
 Encoding = Literal["one_hot", "frequency", "hierarchical"]
 LabelEncoding = Literal["one_hot", "frequency", "hierarchical", "words"]
 Scaling = Literal["z_score", "robust", "none"]

@@ -23,7 +23,7 @@ def in_record_order(inputs: Inputs) -> Inputs:
         for name, (mine, other) in evaluation.columns.items()
     }
     released = {name: column.take(order["protected"]) for name, column in evaluation.released.items()}
-    secrets = {name: column.ordered(order) for name, column in evaluation.secrets.items()}
+    sensitive = {name: column.ordered(order) for name, column in evaluation.sensitive.items()}
     matches = None if evaluation.matches is None else evaluation.matches.kept_in(order)
     return replace(
         inputs,
@@ -33,7 +33,7 @@ def in_record_order(inputs: Inputs) -> Inputs:
             protected=pair.protected.kept(order["protected"]),
             control=None if pair.control is None else pair.control.kept(order["control"]),
         ),
-        evaluation=EvaluationOnly(matches, evaluation.unit.ordered(order), columns, released, secrets),
+        evaluation=EvaluationOnly(matches, evaluation.unit.ordered(order), columns, released, sensitive),
         whole=inputs.whole.ordered(order),
         order=order if inputs.rows_have_order else {},
     )

@@ -70,7 +70,7 @@ def matched_values(pair: Pair) -> list[MatchedValues]:
 @singledispatch
 def _matched(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> MatchedValues:
     """Numbers and times: cells that meet the other table's widened range."""
-    shares = [_within(*_ends(one), *_ends(other)) for one, other in ((released, own), (own, released))]
+    shares = [_share_in_range(*_ends(one), *_ends(other)) for one, other in ((released, own), (own, released))]
     known = int(released.known().sum())
     several = len(released.distinct(plain=released.plain)[0]) >= FEWEST_VALUES
     return MatchedValues(spec.name, True, known, shares[0], shares[1], several)
@@ -113,7 +113,7 @@ def _ends(column: ColumnData) -> tuple[Floats, Floats]:
     return low[known], high[known]
 
 
-def _within(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> float:
+def _share_in_range(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> float:
     """The share of ranges that meet the widened range of the others; that of a single value is widened by its size."""
     least, most = float(other_low.min()), float(other_high.max())
     more = WIDENED * ((most - least) or abs(most))

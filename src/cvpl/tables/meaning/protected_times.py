@@ -70,7 +70,7 @@ def _read(text: str, earliest: datetime | None, latest: datetime | None, whole_d
         ends = [_months(int(match[year]), int(match[year - 1]), 1) for year in (2, 4)]
         return _span(ends[0].first, ends[1].last)
     if match := _BOUND.fullmatch(text):
-        return _beyond(match[1], match[2], earliest, latest)
+        return _open_span(match[1], match[2], earliest, latest)
     if _SET.fullmatch(text):
         members = [_instant(member) for member in _PLAIN.findall(text)]
         return _span(min(item.first for item in members), max(item.last for item in members))
@@ -91,7 +91,7 @@ def _interval(opening: str, start: str, end: str, closing: str) -> Span | None:
     return _span(low.last + _MICROSECOND if opens else low.first, high.first - _MICROSECOND if shuts else high.last)
 
 
-def _beyond(sign: str, bound: str, earliest: datetime | None, latest: datetime | None) -> Span | None:
+def _open_span(sign: str, bound: str, earliest: datetime | None, latest: datetime | None) -> Span | None:
     """Return the span from a bound on, or up to it, as far as the originals reach."""
     at = _instant(bound, whole_day=sign in (">", "<=", "≤"))
     if sign in (">", ">=", "≥"):

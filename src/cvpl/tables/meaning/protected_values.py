@@ -99,11 +99,11 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
         ends = _end(match[2]), _end(match[3])
         return _interval(match[1], *ends, match[4], whole=whole, smallest=smallest, largest=largest)
     if match := _AT_LEAST.fullmatch(text):
-        return _above(float(match[2]), largest, included=match[1] != ">", whole=whole)
+        return _range_above(float(match[2]), largest, included=match[1] != ">", whole=whole)
     if match := _PLUS.fullmatch(text):
-        return _above(float(match[1]), largest, included=True, whole=whole)
+        return _range_above(float(match[1]), largest, included=True, whole=whole)
     if match := _AT_MOST.fullmatch(text):
-        return _below(float(match[2]), smallest, included=match[1] != "<", whole=whole)
+        return _range_below(float(match[2]), smallest, included=match[1] != "<", whole=whole)
     if match := _MASKED.fullmatch(text):
         stars = len(match[3])
         return _hidden(match[1], match[2], stars) if whole or stars == 1 else None
@@ -159,9 +159,9 @@ def _interval(
     if math.isinf(low) and math.isinf(high):
         return _range(smallest, largest)
     if math.isinf(high):
-        return _above(low, largest, included=opening == "[", whole=whole)
+        return _range_above(low, largest, included=opening == "[", whole=whole)
     if math.isinf(low):
-        return _below(high, smallest, included=closing == "]", whole=whole)
+        return _range_below(high, smallest, included=closing == "]", whole=whole)
     # Python writes a pair this way; a record at either end must not be excluded.
     pair = opening == "(" and closing == ")"
     return _range(low, high, open_low=opening in "](" and not pair, open_high=closing in "[)" and not pair)
@@ -173,7 +173,7 @@ def _hidden(sign: str, digits: str, stars: int) -> Range | None:
     return _range(-last, -first, open_low=True) if sign else _range(first, last, open_high=True)
 
 
-def _above(bound: float, largest: float, *, included: bool, whole: bool) -> Range | None:
+def _range_above(bound: float, largest: float, *, included: bool, whole: bool) -> Range | None:
     """Return the range from `bound` to the largest original value; if none is above it, the first allowed value."""
     if not included and whole and bound.is_integer():
         bound, included = bound + 1, True
@@ -182,7 +182,7 @@ def _above(bound: float, largest: float, *, included: bool, whole: bool) -> Rang
     return _range(bound, largest, open_low=True) or _point(math.nextafter(bound, math.inf))
 
 
-def _below(bound: float, smallest: float, *, included: bool, whole: bool) -> Range | None:
+def _range_below(bound: float, smallest: float, *, included: bool, whole: bool) -> Range | None:
     """Return the range from the smallest original value to `bound`; if none is below it, the last allowed value."""
     if included:
         return _range(min(bound, smallest), bound)

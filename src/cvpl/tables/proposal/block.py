@@ -63,18 +63,18 @@ def add_block(guess: ColumnProposal, column: SharedColumn, pairs: str | None, di
             best = max(best, recall)
             if recall < _RECALL:
                 continue
-            text = f"{_told(recall, column, disclosure)} of the known true pairs{pairs} share it"
+            text = f"{_share_in_words(recall, column, disclosure)} of the known true pairs{pairs} share it"
         guess.settings["block"] = key.rule
         guess.reasons.append(f"blocking key: {text}")
         return
     if best:
-        told = _told(best, column, disclosure)
-        guess.reasons.append(f"no blocking key: only {told} of the known true pairs{pairs} would share it")
+        share_in_words = _share_in_words(best, column, disclosure)
+        guess.reasons.append(f"no blocking key: only {share_in_words} of the known true pairs{pairs} would share it")
     else:
         guess.reasons.append("no blocking key: too many labels, or it would separate true pairs")
 
 
-def _told(share: float, column: SharedColumn, disclosure: Disclosure) -> str:
+def _share_in_words(share: float, column: SharedColumn, disclosure: Disclosure) -> str:
     """A share of the pairs that are looked at, rounded."""
     return percent(disclosure.with_sizes(sampled=len(column.original.codes)).share(share, "sampled"))
 

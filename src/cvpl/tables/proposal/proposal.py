@@ -17,14 +17,22 @@ from cvpl.result.published import Disclosure
 from cvpl.result.rounding import SUPPRESS_BELOW
 from cvpl.tables.columns import OBSERVABLE
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER
+from cvpl.tables.identifiers.patterns import could_be_dialled, is_email
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import open_all
 from cvpl.tables.proposal.ambiguous_types import with_doubt
 from cvpl.tables.proposal.block import add_block
-from cvpl.tables.proposal.column import ColumnProposal, GuessedType, guess_column, named_like_identity, words
+from cvpl.tables.proposal.column import (
+    ColumnProposal,
+    GuessedType,
+    guess_column,
+    is_plain,
+    is_time,
+    named_like_identity,
+    words,
+)
 from cvpl.tables.proposal.facts import Rows, SharedColumn
 from cvpl.tables.proposal.groups import nested_pairs
-from cvpl.tables.proposal.header import lacks_header
 from cvpl.tables.proposal.missing import PERHAPS_MISSING, USUAL_MISSING, gap_reason, guess_types
 from cvpl.tables.proposal.sampled_tables import SampledTables
 from cvpl.tables.proposal.spellings import Spellings, guess_spellings
@@ -35,6 +43,7 @@ from cvpl.tables.source.encoding import Encoding
 from cvpl.tables.source.limits import Limits
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, display_name
+from cvpl.tables.source.sql_text import literal, quoted
 from cvpl.wording import is_unseen, percent, sentence
 
 if TYPE_CHECKING:
@@ -338,3 +347,26 @@ def _flow(value: Any, *, allow_unicode: bool = True) -> str:
         .removesuffix("\n...")
     )
     return _flow(value, allow_unicode=False) if allow_unicode and any(map(is_unseen, written)) else written
+
+
+_MANY = 4
+
+
+def lacks_header(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
+    """Whether most of the column names look like cells; half of them are enough if there are four or more.
+
+    A name looks like a cell if it is a number, a time, an e-mail address or a telephone number, or if its own column
+    has it as a value.
+    """
+    names = list(source.types)
+    repeated = ", ".join(
+        f"coalesce(bool_or(trim(CAST({source.field(name)} AS VARCHAR)) = {literal(name.strip())}), false)"
+        for name in names
+    )
+    found = con.execute(f"SELECT {repeated} FROM {quoted(source.table)}").fetchall()[0]
+    like_cells = sum(_is_value(name.strip()) or bool(value) for name, value in zip(names, found, strict=True))
+    return 2 * like_cells >= (len(names) if len(names) >= _MANY else len(names) + 1)
+
+
+def _is_value(name: str) -> bool:
+    return is_plain(name) or is_time(name) or is_email(name) or could_be_dialled(name)

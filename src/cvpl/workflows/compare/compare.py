@@ -29,9 +29,8 @@ from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named, r
 from cvpl.workflows.compare.mechanisms import named_mechanisms
 from cvpl.workflows.compare.one_release import AttackedRelease, control_likeness, measure_release, published
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.draws.making import FAILED
 
-FAILED = "failed"
-"""The folder in `folder` for what failed commands printed."""
 DRAWS = 5
 
 
@@ -71,8 +70,8 @@ def compare(
     whole = RisingProgress(progress or ignore_progress)
     whole(Phase.READING, None)
     given = named(releases)
-    aside = None if folder is None else Path(folder) / FAILED
-    mechanisms_of = named_mechanisms(mechanisms, given, config, timeout, draws, aside)
+    output = None if folder is None else Path(folder) / FAILED
+    mechanisms_of = named_mechanisms(mechanisms, given, config, timeout, draws, output)
     if not given and not mechanisms_of:
         raise UsageError("there is no release to compare; name at least one, or two to compare them, or mechanisms")
     resolved = resolve(original, given, config, control, memory, attackers)
@@ -90,7 +89,7 @@ def compare(
         tells = parts(whole, sizes)
         for one, part in zip(given, tells, strict=False):
             its_progress = WholeProgress(prefix_progress(part, one.name) if len(sizes) > 1 else part)
-            found.append(_measure(one, resolved, original, control, its_progress, told=progress is not None))
+            found.append(_measure(one, resolved, original, control, its_progress, shown=progress is not None))
         for (run, first), part in zip(runs, tells[len(given) :], strict=True):
             found.append(measure_mechanism(run, first, prefix_progress(part, run.mechanism.name)))
     order = ranked(found)
@@ -114,12 +113,12 @@ def _measure(
     control: object | None,
     progress: WholeProgress,
     *,
-    told: bool,
+    shown: bool,
 ) -> ReleaseFigures:
-    """Read, attack and measure one release; its tables are freed afterwards. `told` says that progress is shown."""
+    """Read, attack and measure one release; its tables are freed afterwards. `shown` says that progress is shown."""
     progress(Phase.READING, None)
     inputs = one.read(original, resolved, control)
-    if told:
+    if shown:
         progress.expect(Work(resolved, inputs).compared())
     ensemble = run_attackers(resolved, inputs, progress)
     attacked = AttackedRelease(one, resolved, inputs, ensemble, control_likeness(resolved, inputs))

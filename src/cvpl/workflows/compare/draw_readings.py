@@ -8,12 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl import result as out
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk, RiskReading, certain_risk
 from cvpl.evaluation.trials.over_draws import Groups, OverDraws, power_over_draws, share_over_draws
 from cvpl.evaluation.trials.rounds_error import Floats
 from cvpl.result.published import Disclosure
 from cvpl.workflows.compare.one_release import AttackedRelease, utility_section
+from cvpl.workflows.draws.strongest import (
+    StrongestOverDraws,
+    faults_of,
+    measure_powers,
+    objections,
+    place_in_rows,
+    scores_by_row,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +51,14 @@ class DrawFindings:
         strangers = 0 if pair.control is None else pair.control.rows
         originals, controls, hits = {}, {}, {}
         for name, outcome in ensemble.outcomes.items():
-            measured, done = outcome.measured, outcome.measured.attack
-            if measured.has_control and measured.base_scores is not None:
-                originals[name] = _placed(done.scores, done.people, pair.original.rows)
-                controls[name] = _placed(measured.base_scores, done.control_rows, strangers)
+            measured = outcome.measured
+            scores = scores_by_row(measured, pair.original.rows, strangers)
+            if scores is not None:
+                originals[name], controls[name] = scores
             if measured.truth is not None and measured.truth.has_match.any():
                 hit = np.where(measured.truth.has_match, measured.truth.hit, np.nan)
-                hits[name] = _placed(hit, done.people, pair.original.rows)
+                hits[name] = place_in_rows(hit, measured.attack.people, pair.original.rows)
+        faults, canary_faults = faults_of(ensemble)
         rate, certain = ensemble.reading.false_rate, None
         if rate is not None and ensemble.qualified:
             certain = certain_risk(ensemble.counted, "", rate, ensemble.among * draws)
@@ -58,12 +66,8 @@ class DrawFindings:
             originals=originals,
             controls=controls,
             hits=hits,
-            faults={name: tuple(item.valid.reasons) for name, item in ensemble.outcomes.items() if item.valid.reasons},
-            canary_faults={
-                name: item.canaries.faults
-                for name, item in ensemble.outcomes.items()
-                if item.canaries is not None and item.canaries.faults
-            },
+            faults=faults,
+            canary_faults=canary_faults,
             reading=ensemble.reading,
             certain=certain,
             utility=utility_section(attacked),
@@ -74,33 +78,15 @@ class DrawFindings:
 
 
 @dataclass(frozen=True, eq=False)
-class DrawsReading:
-    """The attackers that count with their power over draws, and their top-1 hit rates if true matches are known.
+class DrawsReading(StrongestOverDraws[OverDraws]):
+    """The strongest attacker over draws, with the top-1 hit rates of attackers that count if true matches are known.
 
-    Intervals have the confidence 1 - 0.05 / K over K attackers. `refused` are the others, with the reasons.
     `false_rate` is None, with the reason in `unread`, if the control is too small in some draw.
     """
 
     false_rate: float | None
     unread: str
-    powers: Mapping[str, OverDraws]
     hits: Mapping[str, OverDraws]
-    refused: Mapping[str, tuple[str, ...]]
-
-    @property
-    def headline(self) -> str | None:
-        """The attacker with the largest mean power; the first of several; None if none counts."""
-        return max(self.powers, key=lambda name: self.powers[name].estimate) if self.powers else None
-
-    @property
-    def among(self) -> int:
-        """The number of attackers that the headline was picked from."""
-        return max(1, len(self.powers))
-
-    @property
-    def confidence(self) -> float:
-        """The confidence of the headline's interval, corrected for the pick."""
-        return 1 - (1 - CONFIDENCE) / self.among
 
     @property
     def reasons(self) -> list[str]:
@@ -119,41 +105,26 @@ def read_draws(found: Sequence[DrawFindings], groups: Groups | None) -> DrawsRea
     known = [rate for rate in rates if rate is not None]
     rate = max(known) if len(known) == len(found) else None
     unread = next((item.reading.refused for item in found if item.reading.false_rate is None), "")
-    powers = {}
-    for name in able if rate is not None else ():
-        if not all(name in item.originals for item in found):
-            continue
+
+    def power(name: str) -> OverDraws:
         mine, base = (
             np.stack([getattr(item, side)[name] for item in found], axis=1) for side in ("originals", "controls")
         )
-        try:
-            powers[name] = power_over_draws(mine, base, rate or 0.0, groups)
-        except ValueError as error:
-            refused[name] = (str(error),)
+        return power_over_draws(mine, base, rate or 0.0, groups)
+
+    scored = [name for name in able if rate is not None and all(name in item.originals for item in found)]
+    powers, refused = measure_powers(scored, power, refused)
     hits = {
         name: share_over_draws(np.stack([item.hits[name] for item in found], axis=1), groups)
         for name in able
         if all(name in item.hits for item in found)
     }
-    return DrawsReading(rate, unread, powers, hits, refused)
+    return DrawsReading(powers, refused, rate, unread, hits)
 
 
 def _faults(name: str, found: Sequence[DrawFindings]) -> tuple[str, ...]:
-    """Why an attacker does not count; empty if it does, as in a trial.
-
-    It must run in every draw. It does not count if its canaries fail, or if in most draws its representation is not
-    valid.
-    """
-    ran = sum(name in item.originals or name in item.hits for item in found)
-    if ran < len(found):
-        return (f"attacker '{name}' could run in {ran} of {len(found)} draws only",)
-    canary = [text for item in found for text in item.canary_faults.get(name, ())]
-    listed = [texts for item in found if (texts := item.faults.get(name, ()))]
-    return tuple(dict.fromkeys((*canary, *(listed[0] if len(listed) > len(found) / 2 else ()))))
-
-
-def _placed(values: Floats, rows: np.ndarray, count: int) -> Floats:
-    """The values at their rows of a table, NaN elsewhere."""
-    found = np.full(count, np.nan)
-    found[rows] = values
-    return found
+    """Why an attacker does not count; empty if it does. It must run in every draw."""
+    count = sum(name in item.originals or name in item.hits for item in found)
+    if count < len(found):
+        return (f"attacker '{name}' could run in {count} of {len(found)} draws only",)
+    return objections(name, found)

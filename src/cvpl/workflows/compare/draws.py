@@ -1,7 +1,4 @@
-"""The draws of a mechanism in a comparison: each is made and attacked, and the figures are read over all of them.
-
-Canaries run in the first draw only: they test an attacker, not a release.
-"""
+"""The draws of a mechanism in a comparison: each is made and attacked, and the figures are read over all of them."""
 
 from __future__ import annotations
 
@@ -29,6 +26,8 @@ from cvpl.workflows.compare.one_release import (
     published,
 )
 from cvpl.workflows.compare.ranking import ReleaseFigures
+from cvpl.workflows.draws.making import changed_columns
+from cvpl.workflows.draws.strongest import with_canaries_once
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +51,8 @@ class MechanismRun:
         """Attack a draw. The likeness of the control is that of the first draw, since no draw changes it."""
         progress(Phase.READING, None)
         made = self.mechanism.mechanism
-        resolved = replace(release.resolved(self.resolved), keyed=made.kind != "built_in")
-        if number:
-            resolved = replace(resolved, config=resolved.config.model_copy(update={"canaries": False}))
+        keyed = replace(release.resolved(self.resolved), keyed=made.kind != "built_in")
+        resolved = with_canaries_once(keyed, number)
         inputs = self._read(number, release)
         progress.expect(Work(resolved, inputs).attackers())
         ensemble = run_attackers(resolved, inputs, progress)
@@ -104,10 +102,9 @@ def measure_mechanism(run: MechanismRun, made: NamedRelease, progress: ProgressC
 
 def _check_columns(run: MechanismRun, number: int, first: Inputs, other: Inputs) -> None:
     """Refuse a draw whose release has other columns than the first: their mean would describe different releases."""
-    names, others = (set(item.whole.present["protected"]) for item in (first, other))
-    if names != others:
+    changed = changed_columns(*(item.whole.present["protected"] for item in (first, other)))
+    if changed is not None:
         raise UsageError(
-            f"mechanism '{run.mechanism.name}', draw {number + 1}: its release has {len(others - names)} more and "
-            f"{len(names - others)} fewer columns than that of the first draw. Make the mechanism release the same "
-            "columns in every draw."
+            f"mechanism '{run.mechanism.name}', draw {number + 1}: its release has {changed[0]} more and {changed[1]} "
+            "fewer columns than that of the first draw. Make the mechanism release the same columns in every draw."
         )

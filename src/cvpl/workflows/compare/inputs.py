@@ -42,10 +42,7 @@ class NamedRelease:
 
     def resolved(self, resolved: ResolvedConfig) -> ResolvedConfig:
         """The configuration with the release's own identity keys."""
-        if self.identity is None:
-            return resolved
-        identity = replace(self.identity, simulated=resolved.identity is not None and resolved.identity.simulated)
-        return replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
+        return resolved.identified_by(self.identity)
 
 
 def named(releases: Sequence[object] | Mapping[str, object]) -> list[NamedRelease]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from cvpl import result as out
-from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.verdict import (
     bounded,
@@ -22,7 +21,6 @@ from cvpl.config.written import PolicyConfig
 from cvpl.estimates import FALSE_RATE, beyond_chance
 from cvpl.evaluation.intervals.intervals import attributable_from_power, interval_fields
 from cvpl.evaluation.intervals.paired import attributable_by_power
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import Risk
 from cvpl.evaluation.trials.over_draws import OverDraws
 from cvpl.result.published import Disclosure
@@ -31,7 +29,9 @@ from cvpl.result.verdict import TOO_FEW
 from cvpl.wording import counted, share_in
 from cvpl.workflows.compare.draw_readings import DrawFindings, DrawsReading
 from cvpl.workflows.compare.ranking import ReleaseFigures
-from cvpl.workflows.trial.mechanism import MechanismRunner
+from cvpl.workflows.draws.mechanism import MechanismRunner
+from cvpl.workflows.draws.policies import draw_policies
+from cvpl.workflows.draws.strongest import confidence_among
 
 _MEANS = (
     "correlation_preservation",
@@ -129,7 +129,7 @@ def _certain(found: Sequence[DrawFindings], risk: out.Risk | None, reading: Draw
     if risk is None or risk.low is None or risk.low > 0 or not known:
         return None
     largest = max(known, key=lambda item: item.low or 0.0)
-    return risk_at(largest, reading.among, 1 - (1 - CONFIDENCE) / (2 * reading.among * len(found)))
+    return risk_at(largest, reading.among, confidence_among(2 * reading.among * len(found)))
 
 
 def _verdict(figures: out.VerdictFigures, draws: int) -> out.Verdict:
@@ -155,7 +155,7 @@ def _best_candidate(reading: DrawsReading) -> out.BestCandidate | None:
         return None
     name = max(reading.hits, key=lambda item: reading.hits[item].estimate)
     among = len(reading.hits)
-    interval = reading.hits[name].interval(1 - (1 - CONFIDENCE) / among)
+    interval = reading.hits[name].interval(confidence_among(among))
     return out.BestCandidate(
         estimate=reading.hits[name].estimate, low=interval.low, high=interval.high, attacker=name, among=among
     )
@@ -170,7 +170,7 @@ def _top1(reading: DrawsReading, attacker: str) -> dict[str, float | None]:
 
 
 def _draws(mechanism: MechanismRunner, power: OverDraws | None, reading: DrawsReading, count: int) -> out.ComparedDraws:
-    by = out.TrialMechanism(kind=mechanism.kind, name=mechanism.name, strength=mechanism.strength)
+    by = mechanism.described
     if power is None or reading.false_rate is None:
         return out.ComparedDraws(mechanism=by, count=count, degrees=count - 1)
     left = 1 - reading.false_rate

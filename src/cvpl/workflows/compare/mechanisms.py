@@ -10,14 +10,13 @@ from pathlib import Path
 
 from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.errors import LimitError, UsageError
-from cvpl.randomness import stream
-from cvpl.tables.making.staged_table import stage
+from cvpl.errors import UsageError
 from cvpl.wording import stopped
-from cvpl.workflows.command_mechanism import is_command, keep_output
 from cvpl.workflows.compare.inputs import NamedRelease
+from cvpl.workflows.draws.command import is_command
+from cvpl.workflows.draws.making import Draw, ReleaseNotMade, copied_table, draw_seed, keeping_output, where_output_is
+from cvpl.workflows.draws.mechanism import MechanismRunner, find_mechanism
 from cvpl.workflows.protect import FAMILIES, Strength
-from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed, find_mechanism
 
 FEWEST_DRAWS, MOST_DRAWS = 2, 1000
 
@@ -26,12 +25,12 @@ FEWEST_DRAWS, MOST_DRAWS = 2, 1000
 class NamedMechanism:
     """A mechanism and its name. Each draw is made from a copy of the original, with a seed of its own.
 
-    What a failing command prints is kept in a folder in `aside`, which only this user can enter.
+    What a failing command prints is kept in a folder in `output`, which only this user can enter.
     """
 
     name: str
     mechanism: MechanismRunner
-    aside: Path | None = None
+    output: Path | None = None
 
     def draw(self, number: int, original: object, resolved: ResolvedConfig, folder: Path) -> NamedRelease:
         """The release of a draw, counted from 0, made in a new folder in `folder`.
@@ -40,34 +39,22 @@ class NamedMechanism:
         nothing. Raises UsageError if there is no release, and LimitError if the command took too long.
         """
         place = folder / f"{number + 1}"
-        (place / "in").mkdir(parents=True, mode=0o700)
-        table = stage(original, resolved.reading, place / "in")
-        if table.parent != place / "in":
-            # The mechanism gets a copy, so that it cannot change the original.
-            table = Path(shutil.copyfile(table, place / "in" / table.name))
-        kept = None if self.aside is None else self.aside / f"{self.name}_draw_{number + 1:02d}"
-        if kept is not None:
-            # What an earlier run kept says nothing about this one.
-            shutil.rmtree(kept, ignore_errors=True)
-        seed = int(stream(resolved.config.seed, f"compare {self.name} {number}").integers(2**31 - 1))
+        table = copied_table(original, resolved.reading, place / "in")
+        kept = None if self.output is None else self.output / f"{self.name}_draw_{number + 1:02d}"
+        seed = draw_seed(resolved.config.seed, f"compare {self.name} {number}")
         try:
-            made = self.mechanism.make(Draw(table, place, seed, threading.Event()))
-        except RoundFailed as failed:
-            keep_output(place, kept)
-            raise self._failure(failed, number, kept) from failed
+            with keeping_output(place, kept):
+                made = self.mechanism.make(Draw(table, place, seed, threading.Event()))
+        except ReleaseNotMade as failed:
+            text = f"mechanism '{self.name}', draw {number + 1}: {stopped(str(failed))}"
+            if self.mechanism.kind == "command":
+                text += where_output_is(kept, "folder")
+            raise failed.error(text) from failed
         if isinstance(made, str | Path) and Path(made).is_file() and not Path(made).is_relative_to(place):
             # A function may write every release to the same file.
             made = Path(shutil.copyfile(made, place / Path(made).name))
         shutil.rmtree(place / "in")
         return NamedRelease(self.name, made, self.mechanism.identity)
-
-    def _failure(self, failed: RoundFailed, number: int, kept: Path | None) -> UsageError | LimitError:
-        text = f"mechanism '{self.name}', draw {number + 1}: {stopped(str(failed))}"
-        if self.mechanism.kind == "command" and kept is None:
-            text += " To keep what the command prints, name a folder with --out (in Python folder=...)."
-        elif kept is not None and kept.is_dir():
-            text += f" What the command printed is in {kept}; it may contain cells of the table."
-        return LimitError(text) if failed.timed_out else UsageError(text)
 
 
 def named_mechanisms(
@@ -76,7 +63,7 @@ def named_mechanisms(
     config: ConfigLike,
     timeout: float | None,
     draws: int,
-    aside: Path | None,
+    output: Path | None,
 ) -> list[NamedMechanism]:
     """The mechanisms that a caller names. Raises UsageError if one is none, or has the name of another release.
 
@@ -96,7 +83,7 @@ def named_mechanisms(
         if name in taken:
             raise UsageError(f"mechanisms: a release has the name '{name}' too. Choose another name.")
         text, strength = _with_strength(mechanism)
-        found.append(NamedMechanism(name, find_mechanism(text, strength, config, timeout), aside))
+        found.append(NamedMechanism(name, find_mechanism(text, strength, config, timeout), output))
     return found
 
 

@@ -60,7 +60,7 @@ class AttackedRelease:
     """A release with its tables and its attacks; what is computed from them is computed once.
 
     `resolved` is the configuration for this release. `likeness` says whether the control is like the originals. With
-    `draws` it is a draw of a mechanism, in which no secret is inferred.
+    `draws` it is a draw of a mechanism, in which nothing is inferred.
     """
 
     one: NamedRelease
@@ -93,12 +93,12 @@ class AttackedRelease:
 
     @property
     def infers(self) -> bool:
-        """Whether secrets are inferred: as in an audit, but not over draws."""
+        """Whether sensitive attributes are inferred: as in an audit, but not over draws."""
         return self.resolved.runs_inference and not self.draws
 
     @cached_property
     def inferred(self) -> out.Inference | None:
-        """What attackers infer of secret columns, as in an audit; None if they do not."""
+        """What attackers infer of sensitive columns, as in an audit; None if they do not."""
         return inference(infer(self.ensemble, self.resolved, self.inputs)) if self.infers else None
 
     def table_figures(self, progress: ProgressCallback) -> TableFigures:

@@ -18,12 +18,12 @@ from cvpl.assessment.verdict import risk_at
 from cvpl.assessment.warnings import notices
 from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.regions import HIGH_SENSITIVITY, steep_cells
 from cvpl.evaluation.risk import risk_by_control, risk_by_matches
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.result.published import Disclosure
 from cvpl.result.surface import Strength
 from cvpl.tables.pair import Inputs
+from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, steep_cells
 
 
 def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
@@ -71,7 +71,7 @@ class AttackReading:
     def comforts(self) -> bool:
         """Whether the risk is within the target or, without one, cannot be told from 0: then attackers must see."""
         risk = self.risk
-        return bool(self.within) if self.target is not None else risk is None or risk.low is None or risk.low <= 0
+        return bool(self.meets_target) if self.target is not None else risk is None or risk.low is None or risk.low <= 0
 
     @cached_property
     def objections(self) -> tuple[str, ...]:
@@ -86,10 +86,10 @@ class AttackReading:
         return found
 
     @property
-    def within(self) -> bool | None:
+    def meets_target(self) -> bool | None:
         """Whether the upper end of the risk is at most the target and nothing contradicts it; None without a target."""
         high = None if self.risk is None else self.risk.high
-        return _within(high, self.target, contradicted=bool(self.objections))
+        return _meets(high, self.target, contradicted=bool(self.objections))
 
 
 def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
@@ -112,7 +112,7 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
         top1_hit_rate=None if measured.truth is None else top1_hit_rate(measured.truth),
         utility=useful,
         doubts=list(read.objections),
-        safe=read.within,
+        safe=read.meets_target,
         cells=_cells(read),
         warnings=diagnostics.warnings(warned),
     )
@@ -145,9 +145,9 @@ def _cells(read: AttackReading) -> list[out.SurfaceCell]:
     for exact in curve_points(measured):
         point = read.disclosure.published(exact)
         at = measured if exact.threshold is None else measured.read_at(exact.threshold)
-        contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.within is False
+        contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.meets_target is False
         high = point.high if figure == "linkage_rate" else point.attributable_high
-        safe = _within(high, read.target, contradicted=contradicted)
+        safe = _meets(high, read.target, contradicted=contradicted)
         cells.append(out.SurfaceCell(**point.model_dump(), contradicted=contradicted, safe=safe))
     return cells
 
@@ -165,6 +165,6 @@ def _found_more(measured: Measurement, target: float | None, disclosure: Disclos
     return (f"the best candidate is the right person for {shown:.1%}, more than the target",)
 
 
-def _within(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
+def _meets(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
     """Whether the upper end is at most the target and nothing contradicts it; None without a target."""
     return None if target is None else high is not None and high <= target and not contradicted

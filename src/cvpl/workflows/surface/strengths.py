@@ -6,10 +6,10 @@ A mechanism is a built-in one, by its name, a command, or any function from a st
 from __future__ import annotations
 
 import math
-import shutil
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,25 +18,13 @@ from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.files import private_folder
-from cvpl.interruption import is_interruption
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
-from cvpl.tables.making.staged_table import stage
-from cvpl.workflows.command_mechanism import (
-    STRENGTH,
-    CommandFailed,
-    CommandMechanism,
-    is_command,
-    keep_output,
-    split_command,
-)
-from cvpl.workflows.function_mechanism import generator_arguments
+from cvpl.workflows.draws.command import STRENGTH, CommandMechanism, is_command, split_command
+from cvpl.workflows.draws.function import call_with_generator, is_release
+from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, draw_seed, keeping_output, where_output_is
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
-
-
-class ReleaseNotMade(Exception):  # noqa: N818 - it is reported, and the sweep continues
-    """The mechanism cannot make a release at this strength; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +34,7 @@ class MechanismSweep:
     `make` gives the release at a strength in one draw, counted from 0: a path inside the folder it receives, or
     whatever a function returned. It raises ReleaseNotMade if the mechanism itself refuses. `identity` gives the
     identity keys of releases that number people by row; None if the configuration's apply. `function` says that the
-    mechanism is a function of the caller. `advice` is what to do if no release could be made.
+    mechanism is a function of the caller. `advice` says what to do if no release could be made.
     """
 
     name: str
@@ -54,7 +42,7 @@ class MechanismSweep:
     make: Callable[[Strength, Path, int], object]
     identity: IdentityKeys | None = None
     function: bool = False
-    advice: str = ""
+    advice: Callable[[], str] = str
 
 
 def mechanism_sweep(
@@ -64,14 +52,14 @@ def mechanism_sweep(
     config: ConfigLike,
     resolved: ResolvedConfig,
     timeout: float | None = None,
-    aside: Path | None = None,
+    output: Path | None = None,
 ) -> MechanismSweep:
     """The sweep of a mechanism: the name of a built-in one, a command, or a function.
 
     Strengths of built-in mechanisms are sorted: k from small to large, levels from low to high, the share of
     correlation kept from large to small. Those of a command or a function keep the given order, which must be from the
     weakest protection to the strongest, since cvpl cannot know it. Without any, built-in mechanisms use the paper's.
-    A command may take `timeout` seconds for a release. What it prints is kept in the folder `aside` if it fails.
+    A command may take `timeout` seconds for a release. What it prints is kept in the folder `output` if it fails.
     """
     if isinstance(mechanism, str) and is_command(mechanism):
         command = CommandMechanism(split_command(mechanism), timeout)
@@ -80,7 +68,7 @@ def mechanism_sweep(
         if strengths is None:
             raise UsageError("strengths: a command has no defaults. List them from the weakest to the strongest.")
         listed = _distinct([_plain(item) for item in _listed(strengths)])
-        return _command_dial(mechanism, command, listed, original, resolved, aside)
+        return _command_dial(mechanism, command, listed, original, resolved, output)
     if isinstance(mechanism, str):
         method = _method(mechanism)
         given = FAMILIES[method].usual if strengths is None else _listed(strengths)
@@ -96,9 +84,9 @@ def mechanism_sweep(
     return _function_dial(mechanism, _distinct([_plain(item) for item in _listed(strengths)]), resolved.config.seed)
 
 
-def draw_seed(seed: int, draw: int) -> int:
+def _seed(seed: int, draw: int) -> int:
     """The seed of one of several draws at a strength; the first has that of the configuration."""
-    return seed if not draw else int(stream(seed, f"surface draw {draw}").integers(2**31 - 1))
+    return draw_seed(seed, f"surface draw {draw}") if draw else seed
 
 
 def _method(name: str) -> Method:
@@ -175,7 +163,7 @@ def _own_dial(method: Method, strengths: tuple[Strength, ...], original: object,
 
     def make(strength: Strength, folder: Path, draw: int) -> object:
         try:
-            made = protector.release(method, strength, draw_seed(protector.seed, draw))
+            made = protector.release(method, strength, _seed(protector.seed, draw))
             return made.write(folder / f"{made.name}{f'_{draw + 1}' if draw else ''}.parquet")
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
@@ -190,54 +178,37 @@ def _command_dial(
     strengths: tuple[Strength, ...],
     original: object,
     resolved: ResolvedConfig,
-    aside: Path | None,
+    output: Path | None,
 ) -> MechanismSweep:
     def make(strength: Strength, folder: Path, draw: int) -> object:
         number = strengths.index(strength) + 1
-        seed = int(stream(resolved.config.seed, f"surface command {strength} {draw}").integers(2**31 - 1))
-        kept = None if aside is None else aside / f"strength_{number:02d}_draw_{draw + 1:02d}"
-        if kept is not None:
-            # What an earlier run kept says nothing about this one.
-            shutil.rmtree(kept, ignore_errors=True)
-        with private_folder(folder) as work:
-            (work / "in").mkdir()
-            table = stage(original, resolved.reading, work / "in")
-            if table.parent != work / "in":
-                # The command gets a copy, so that it cannot change the original.
-                table = Path(shutil.copyfile(table, work / "in" / table.name))
-            try:
-                made = command.release(table, work, seed, threading.Event(), strength)
-            except CommandFailed as failed:
-                keep_output(work, kept)
-                raise ReleaseNotMade(str(failed)) from None
+        seed = draw_seed(resolved.config.seed, f"surface command {strength} {draw}")
+        kept = None if output is None else output / f"strength_{number:02d}_draw_{draw + 1:02d}"
+        with private_folder(folder) as work, keeping_output(work, kept):
+            table = copied_table(original, resolved.reading, work / "in")
+            made = command.release(table, work, seed, threading.Event(), strength)
             ending = made.name.removeprefix(made.name.partition(".")[0])
             return made.rename(folder / f"release_{number}_{draw + 1}{ending}")
 
-    if aside is None:
-        advice = "To keep what the command prints, name a folder with --out (in Python folder=...)."
-    else:
-        advice = f"What the command printed is in {aside}; it may contain cells of the table."
-    return MechanismSweep(text, strengths, make, advice=advice)
+    return MechanismSweep(text, strengths, make, advice=partial(where_output_is, output, "folder"))
 
 
 def _function_dial(function: Callable[..., object], strengths: tuple[Strength, ...], seed: int) -> MechanismSweep:
     name = getattr(function, "__name__", type(function).__name__)
 
     def make(strength: Strength, folder: Path, draw: int) -> object:
-        placed, by_name = generator_arguments(function, stream(draw_seed(seed, draw), f"surface {strength}"))
+        rng = stream(_seed(seed, draw), f"surface {strength}")
         try:
-            made = function(strength, *placed, **by_name)
+            made = call_with_generator(function, strength, rng)
         except UsageError as error:
             raise ReleaseNotMade(str(error)) from None
         except Exception as error:
-            if is_interruption(error):
-                raise KeyboardInterrupt from error
             # Its message may contain a cell: only the exception chain shows it, to callers from Python.
             raise UsageError(
                 f"mechanism '{name}' failed at strength {strength!r} with a {type(error).__name__}. Fix it, or leave "
                 "this strength out. To report that a strength cannot be made, raise cvpl.UsageError with the reason."
             ) from error
-        if isinstance(made, str | Path) or hasattr(type(made), "__arrow_c_stream__"):
+        if is_release(made):
             return made
         raise UsageError(
             f"mechanism '{name}' returned a {type(made).__name__} at strength {strength!r}. Return the release: a "

@@ -31,16 +31,15 @@ from cvpl.operators.blocking import Lsh
 from cvpl.result.surface import Strength
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
+from cvpl.workflows.draws.making import FAILED, ReleaseNotMade
 from cvpl.workflows.protect import FAMILIES
 from cvpl.workflows.reading import read_tables
 from cvpl.workflows.surface.rows import utility_of
-from cvpl.workflows.surface.strengths import MechanismSweep, ReleaseNotMade, mechanism_sweep
+from cvpl.workflows.surface.strengths import MechanismSweep, mechanism_sweep
 from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
 
 BLOCKING = "blocking"
 """Instead of a mechanism: sweep the granularity of the blocking on a given release."""
-FAILED = "failed"
-"""The folder in `folder` for what failed commands printed."""
 MOST_DRAWS = 1000
 _BLOCKINGS = 6
 """The usual number of other blockings; how many there are is known only when the attacker is."""
@@ -112,10 +111,10 @@ def surface(
         if release is not None:
             raise UsageError("`release` is for a blocking sweep; a mechanism makes its releases from `original`")
         whole(Phase.READING, None)
-        aside = None if folder is None else Path(folder) / FAILED
+        output = None if folder is None else Path(folder) / FAILED
         if mechanism in FAMILIES:
             resolved = replace(resolved, keyed=False)
-        dial = mechanism_sweep(mechanism, strengths, original, config, resolved, timeout, aside)
+        dial = mechanism_sweep(mechanism, strengths, original, config, resolved, timeout, output)
         swept = _over_strengths(dial, resolved, tables, target, attacker, work, draws, whole)
         whole.finish()
         return swept
@@ -152,9 +151,7 @@ def _over_strengths(
     progress: ProgressCallback,
 ) -> out.SurfaceResult:
     """Make, read and attack one release after the other, from the weakest."""
-    if dial.identity is not None:
-        identity = replace(dial.identity, simulated=resolved.identity is not None and resolved.identity.simulated)
-        resolved = replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
+    resolved = resolved.identified_by(dial.identity)
     sweep, made = Sweep(resolved, target, asked_for), {}
     # All attackers attack the first release and, if there is a target, the one that is named in the end.
     everybody = len(resolved.attackers)
@@ -179,9 +176,9 @@ def _over_strengths(
         for item in released:
             if isinstance(item, Path) and item.parent == folder:
                 item.unlink()
-    if not sweep.begun:
+    if not sweep.has_attacker:
         reasons = "; ".join(f"{item.strength}: {item.reason}" for item in sweep.failed)
-        raise UsageError(f"no release could be made at any strength. {reasons}. {dial.advice}".rstrip(". ") + ".")
+        raise UsageError(f"no release could be made at any strength. {reasons}.{dial.advice()}".rstrip(". ") + ".")
 
     def judge(strength: Strength) -> EnsembleReading | None:
         if strength not in made or target is None:
@@ -203,8 +200,8 @@ def _attack(
     progress(Phase.READING, None)
     inputs = tables.with_release(sweep.resolved, released, strength)
     work = Work(sweep.resolved, inputs)
-    progress.expect(work.attackers({sweep.sweeper.name: sweep.sweeper.attacker} if sweep.begun else None))
-    outcome = sweep.attack(inputs, progress) if sweep.begun else sweep.begin(strength, inputs, progress)
+    progress.expect(work.attackers({sweep.sweeper.name: sweep.sweeper.attacker} if sweep.has_attacker else None))
+    outcome = sweep.attack(inputs, progress) if sweep.has_attacker else sweep.begin(strength, inputs, progress)
     return sweep.row(strength, outcome, inputs, utility_of(inputs, outcome))
 
 

@@ -22,11 +22,11 @@ from cvpl.assessment.warnings import attackers_left_out, too_many_labels
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.evaluation.risk import RiskReading
 from cvpl.result.published import Disclosure
 from cvpl.result.surface import JudgedFigure, Strength
 from cvpl.tables.pair import Inputs
+from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.workflows.surface.rows import AttackReading, setting_row, with_steepness
 
 
@@ -83,7 +83,7 @@ class Sweep:
         self._k = resolved.config.report.suppress_below
 
     @property
-    def begun(self) -> bool:
+    def has_attacker(self) -> bool:
         """Whether the attacker has been chosen."""
         return self._sweeper is not None
 

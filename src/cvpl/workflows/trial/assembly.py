@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl import result as out
-from cvpl.assessment.draw_policies import draw_policies
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.provenance import provenance
 from cvpl.assessment.sections import diagnostics
@@ -22,8 +21,9 @@ from cvpl.randomness import stream
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind
+from cvpl.workflows.draws.making import ReleaseNotMade
+from cvpl.workflows.draws.policies import draw_policies
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
-from cvpl.workflows.trial.mechanism import RoundFailed
 from cvpl.workflows.trial.membership import Membership
 from cvpl.workflows.trial.readings import (
     Rounds,
@@ -48,7 +48,7 @@ class FinishedTrial:
 
     trial: Trial
     rounds: Rounds
-    failures: Mapping[int, RoundFailed]
+    failures: Mapping[int, ReleaseNotMade]
     membership: Membership
     described: out.Input
     budget: StatedBudget | None
@@ -67,9 +67,7 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
     findings = sorted(findings_of_draws(item.unseen for item in rounds.found), key=lambda one: not one.closes_gate)
     found = out.TrialResult(
         inputs={"original": finished.described},
-        mechanism=out.TrialMechanism(
-            kind=trial.mechanism.kind, name=trial.mechanism.name, strength=trial.mechanism.strength
-        ),
+        mechanism=trial.mechanism.described,
         people=len(np.unique(rounds.people.unit[rounds.real])),
         unit="group" if trial.people.grouped else "row",
         membership=finished.membership,
@@ -178,7 +176,7 @@ def _attackers(rounds: Rounds, strongest: Strongest) -> list[out.TrialAttacker]:
         listed.append(
             out.TrialAttacker(
                 name=name,
-                rounds=rounds.ran(name),
+                rounds=rounds.count_rounds(name),
                 power=power.estimate,
                 low=power.low,
                 high=power.high,
@@ -188,7 +186,7 @@ def _attackers(rounds: Rounds, strongest: Strongest) -> list[out.TrialAttacker]:
     for name, reasons in strongest.refused.items():
         listed.append(
             out.TrialAttacker(
-                name=name, rounds=rounds.ran(name), top1_hit_rate=rounds.top1(name), disqualified=list(reasons)
+                name=name, rounds=rounds.count_rounds(name), top1_hit_rate=rounds.top1(name), disqualified=list(reasons)
             )
         )
     return listed

@@ -12,10 +12,11 @@ from cvpl.randomness import stream
 from cvpl.tables.making.parting import part, read_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.dialect import guess_dialect
+from cvpl.workflows.draws.making import Draw, ReleaseNotMade, draw_seed
+from cvpl.workflows.draws.mechanism import MechanismRunner
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.propose import propose
-from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed
-from cvpl.workflows.trial.rounds import draw_seed, two_tables
+from cvpl.workflows.trial.rounds import two_tables
 
 
 def guessed_configuration(original: object, mechanism: MechanismRunner, seed: int, folder: Path) -> Proposal:
@@ -28,15 +29,15 @@ def guessed_configuration(original: object, mechanism: MechanismRunner, seed: in
     reading = guess_dialect(original).reading
     table = stage(original, reading, place)
     rows = read_people(table, None).people
-    aside = np.zeros(rows, dtype=bool)
-    aside[stream(seed, "trial pilot").permutation(rows)[: rows // 2]] = True
+    is_outside = np.zeros(rows, dtype=bool)
+    is_outside[stream(seed, "trial pilot").permutation(rows)[: rows // 2]] = True
     mine, others = two_tables(table, place)
-    part(table, reading, aside, (mine, others))
+    part(table, reading, is_outside, (mine, others))
     work = place / "mechanism"
     work.mkdir(mode=0o700)
     try:
-        release = mechanism.make(Draw(mine, work, draw_seed(seed, -1), threading.Event()))
-    except RoundFailed as failed:
+        release = mechanism.make(Draw(mine, work, draw_seed(seed, "trial mechanism -1"), threading.Event()))
+    except ReleaseNotMade as failed:
         raise UsageError(
             f"before the first round, to guess the roles of columns: {failed}. Pass a configuration to skip this run."
         ) from failed

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from cvpl.errors import InputError, Problem
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.control import Roc
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import LARGER_FALSE_RATES, can_be_read
 from cvpl.evaluation.trials.exposure import linked_at
 from cvpl.evaluation.trials.two_way import TrialPower, power_over_rounds
+from cvpl.workflows.draws.strongest import StrongestOverDraws, confidence_among, measure_powers, objections
 from cvpl.workflows.trial.people import TrialPeople
 from cvpl.workflows.trial.rounds import RoundScores
 
@@ -60,22 +60,15 @@ class Rounds:
         """The attackers that ran in any round."""
         return tuple(dict.fromkeys(name for item in self.found for name in item.scores))
 
-    def ran(self, attacker: str) -> int:
+    def count_rounds(self, attacker: str) -> int:
         """The number of rounds in which an attacker ran."""
         return sum(attacker in item.scores for item in self.found)
 
     def faults(self, attacker: str) -> tuple[str, ...]:
-        """Why an attacker does not count; empty if it does.
-
-        It must run in every round. It does not count if its canaries failed, or if in most rounds its representation
-        was not valid.
-        """
-        if self.ran(attacker) < len(self.found):
-            return (f"it could run in {self.ran(attacker)} of {len(self.found)} rounds only",)
-        canary = [text for item in self.found for text in item.canary_faults.get(attacker, ())]
-        listed = [texts for item in self.found if (texts := item.faults.get(attacker, ()))]
-        common = listed[0] if len(listed) > len(self.found) / 2 else ()
-        return tuple(dict.fromkeys((*canary, *common)))
+        """Why an attacker does not count; empty if it does. It must run in every round."""
+        if self.count_rounds(attacker) < len(self.found):
+            return (f"it could run in {self.count_rounds(attacker)} of {len(self.found)} rounds only",)
+        return objections(attacker, self.found)
 
     def top1(self, attacker: str) -> float | None:
         """The mean top-1 hit rate over rounds; None if no true matches are known."""
@@ -84,26 +77,10 @@ class Rounds:
 
 
 @dataclass(frozen=True, eq=False)
-class Strongest:
-    """The attackers that count with their power, and the strongest of them.
-
-    Intervals have the confidence 1 - 0.05 / K over K attackers. `refused` are the others, with the reasons.
-    """
+class Strongest(StrongestOverDraws[TrialPower]):
+    """The strongest attacker over the rounds, at the false-positive rate at which power is read."""
 
     false_rate: float
-    powers: Mapping[str, TrialPower]
-    refused: Mapping[str, tuple[str, ...]]
-
-    @property
-    def headline(self) -> str | None:
-        """The attacker with the largest mean power; the first of several; None if none counts."""
-        powers = self.powers
-        return max(powers, key=lambda name: powers[name].power.estimate) if powers else None
-
-    @property
-    def confidence(self) -> float:
-        """The confidence of each interval."""
-        return 1 - (1 - CONFIDENCE) / max(1, len(self.powers))
 
 
 def reading_rate(rounds: Rounds) -> float:
@@ -130,15 +107,11 @@ def _controls(rounds: Rounds, attacker: str) -> int:
 def find_strongest(rounds: Rounds, false_rate: float) -> Strongest:
     """Measure every attacker's power over rounds, and find the strongest of those that count."""
     refused = {name: faults for name in rounds.attackers if (faults := rounds.faults(name))}
-    able = [name for name in rounds.attackers if name not in refused]
-    confidence = 1 - (1 - CONFIDENCE) / max(1, len(able))
-    powers = {}
-    for name in able:
-        try:
-            powers[name] = power_of(rounds, name, false_rate, confidence)
-        except ValueError as error:
-            refused[name] = (str(error),)
-    return Strongest(false_rate, powers, refused)
+    confidence = confidence_among(len(rounds.attackers) - len(refused))
+    powers, refused = measure_powers(
+        rounds.attackers, lambda name: power_of(rounds, name, false_rate, confidence), refused
+    )
+    return Strongest(powers, refused, false_rate)
 
 
 def power_of(rounds: Rounds, attacker: str, false_rate: float, confidence: float) -> TrialPower:

@@ -4,7 +4,6 @@ The release is audited with the people who are out as its control, by every atta
 bound on epsilon it is attacked a second time by attackers that know nothing of who is in: their table is everybody's,
 and there is neither a control nor a reference sample.
 
-Canaries run in the first round only: they test an attacker, not a release, and the tables of all rounds are alike.
 Sensitivity analyses are not run; they explain the figures of one release. Every release is asked what its attackers
 cannot see, by those that count in its round.
 """
@@ -19,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, prefix_progress
 from cvpl.assessment.sight import unseen_findings
@@ -31,13 +29,14 @@ from cvpl.evaluation.risk import best_candidate
 from cvpl.files import private_folder
 from cvpl.files.input_file import FileState
 from cvpl.operators.threshold import DEFAULT, Calibrate
-from cvpl.randomness import stream
 from cvpl.result import Finding
 from cvpl.tables.making.parting import part
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.command_mechanism import CommandStopped, keep_output
+from cvpl.workflows.draws.command import CommandStopped
+from cvpl.workflows.draws.making import Draw, ReleaseNotMade, draw_seed, keeping_output
+from cvpl.workflows.draws.mechanism import MechanismRunner
+from cvpl.workflows.draws.strongest import faults_of, place_in_rows, scores_by_row, with_canaries_once
 from cvpl.workflows.reading import read_tables
-from cvpl.workflows.trial.mechanism import Draw, MechanismRunner, RoundFailed
 from cvpl.workflows.trial.people import TrialPeople
 
 Floats = NDArray[np.float64]
@@ -91,16 +90,16 @@ class Trial:
 
 
 def run_round(
-    trial: Trial, number: int, aside: Path | None, stop: threading.Event, tell: ProgressCallback
+    trial: Trial, number: int, output: Path | None, stop: threading.Event, tell: ProgressCallback
 ) -> RoundScores:
     """Run the round `number`, counted from 0. The tables that it makes are removed at its end.
 
-    Raises RoundFailed if there is no release that can be read. What a command printed is then kept in the folder
-    `aside`, which only this user may enter.
+    Raises ReleaseNotMade if there is no release that can be read. What a command printed is then kept in the folder
+    `output`, which only this user may enter.
     """
     progress = prefix_progress(_stoppable(tell, stop), f"round {number + 1}")
     trial.state.check()
-    with private_folder() as folder:
+    with private_folder() as folder, keeping_output(folder / "mechanism", output):
         progress("making the release", None)
         inside = trial.inside[:, number]
         mine, others = two_tables(trial.table, folder)
@@ -108,7 +107,7 @@ def run_round(
         work = folder / "mechanism"
         work.mkdir(mode=0o700)
         try:
-            release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, number), stop))
+            release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, f"trial mechanism {number}"), stop))
             progress(Phase.READING, None)
             inputs = _read(trial, number, mine, release, others)
             resolved = _resolved(trial, number)
@@ -118,12 +117,8 @@ def run_round(
             blind = _blind_scores(trial, release, progress) if trial.blind else {}
         except CommandStopped:
             raise KeyboardInterrupt from None
-        except RoundFailed:
-            keep_output(work, aside)
-            raise
         except InputError as error:
-            keep_output(work, aside)
-            raise RoundFailed(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
+            raise ReleaseNotMade(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
         return replace(_scored(trial, inside, inputs, ensemble, blind), unseen=tuple(unseen))
 
 
@@ -132,11 +127,6 @@ def two_tables(table: Path, folder: Path) -> tuple[Path, Path]:
     for name in ("in", "out"):
         (folder / name).mkdir(mode=0o700)
     return folder / "in" / table.name, folder / "out" / table.name
-
-
-def draw_seed(seed: int, number: int) -> int:
-    """The seed of the mechanism in a round."""
-    return int(stream(seed, f"trial mechanism {number}").integers(2**31 - 1))
 
 
 def _stoppable(tell: ProgressCallback, stop: threading.Event) -> ProgressCallback:
@@ -152,14 +142,8 @@ def _stoppable(tell: ProgressCallback, stop: threading.Event) -> ProgressCallbac
 
 def _resolved(trial: Trial, number: int) -> ResolvedConfig:
     """The configuration of a round: the control is the people who are out, and canaries run in the first one."""
-    update: dict[str, object] = {"control": None, "sensitivity": False}
-    if number:
-        update["canaries"] = False
-    resolved = replace(trial.resolved, config=trial.resolved.config.model_copy(update=update), control=None)
-    identity = trial.mechanism.identity
-    if identity is None:
-        return resolved
-    return replace(resolved, identity=identity, declared=(*resolved.declared, identity.protected))
+    resolved = with_canaries_once(trial.resolved, number, control=None, sensitivity=False)
+    return replace(resolved, control=None).identified_by(trial.mechanism.identity)
 
 
 def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
@@ -189,9 +173,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
             most=resolved.max_queries(attacker, inputs.pair.protected.rows),
             shared=shared,
         )
-        scores = np.full(trial.people.rows, np.nan)
-        scores[inputs.order["original"][done.people]] = done.scores
-        found[name] = scores
+        found[name] = place_in_rows(done.scores, inputs.order["original"][done.people], trial.people.rows)
     return found
 
 
@@ -207,26 +189,21 @@ def _scored(
     others = np.flatnonzero(~inside)[inputs.order["control"]]
     scores, hits = {}, {}
     for name, outcome in ensemble.outcomes.items():
-        measured = outcome.measured
-        if not measured.has_control or measured.base_scores is None:
+        sides = scores_by_row(outcome.measured, len(mine), len(others))
+        if sides is None:
             continue
-        found = np.full(trial.people.rows, np.nan)
-        found[mine[measured.attack.people]] = measured.attack.scores
-        found[others[measured.attack.control_rows]] = measured.base_scores
-        scores[name] = found
-        if (rate := best_candidate(measured)) is not None:
+        scores[name] = np.full(trial.people.rows, np.nan)
+        scores[name][mine], scores[name][others] = sides
+        if (rate := best_candidate(outcome.measured)) is not None:
             hits[name] = rate
+    faults, canary_faults = faults_of(ensemble)
     return RoundScores(
         scores=scores,
         blind=blind,
-        faults={name: tuple(item.valid.reasons) for name, item in ensemble.outcomes.items() if item.valid.reasons},
-        canary_faults={name: texts for name, item in ensemble.outcomes.items() if (texts := _canary_faults(item))},
+        faults=faults,
+        canary_faults=canary_faults,
         hits=hits,
         released=inputs.pair.protected.rows,
         columns=tuple(inputs.whole.present["protected"]),
         notices=inputs.pair.notices,
     )
-
-
-def _canary_faults(outcome: AttackerOutcome) -> tuple[str, ...]:
-    return () if outcome.canaries is None else outcome.canaries.faults

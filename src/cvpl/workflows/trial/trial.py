@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextvars import copy_context
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from cvpl.assessment.planning.progress import ProgressCallback, RisingProgress, ignore_progress, parts
 from cvpl.assessment.sections import diagnostics
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.named_files import named_files
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.errors import CvplError, LimitError, UsageError
+from cvpl.errors import CvplError, UsageError
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.files import private_folder
@@ -22,30 +23,30 @@ from cvpl.files.input_file import FileState
 from cvpl.randomness import stream
 from cvpl.result import Assumptions, Input, TrialResult
 from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.threads import threads
 from cvpl.tables.making.planting import plant as plant_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.source import display_name
 from cvpl.wording import stopped
+from cvpl.workflows.draws.making import FAILED, ReleaseNotMade, changed_columns, where_output_is
+from cvpl.workflows.draws.mechanism import MechanismRunner, find_mechanism
 from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.protect import Strength
 from cvpl.workflows.trial.assembly import FinishedTrial, assemble
 from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
 from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
-from cvpl.workflows.trial.mechanism import MechanismRunner, RoundFailed, find_mechanism
 from cvpl.workflows.trial.membership import Membership, draw_membership
 from cvpl.workflows.trial.people import read_people
 from cvpl.workflows.trial.per_person import per_person_warning, write_per_person
 from cvpl.workflows.trial.pilot import guessed_configuration
 from cvpl.workflows.trial.readings import Rounds
 from cvpl.workflows.trial.rounds import RoundScores, Trial, run_round
-from cvpl.workflows.trial.side_by_side import run_rounds
 
 FEWEST_ROUNDS, MOST_ROUNDS = 2, 1000
 MOST_PLANTED = 10_000
-FAILED = "failed"
-"""The folder in `out` for what commands of failed rounds printed."""
 OnFailure = Literal["stop", "continue"]
+T = TypeVar("T")
 
 
 def trial(
@@ -210,33 +211,29 @@ def _prepared(
 
 def _run(
     ready: Trial, kept: KeptRounds, place: Path | None, jobs: int, on_failure: OnFailure, progress: ProgressCallback
-) -> tuple[Rounds, dict[int, RoundFailed]]:
+) -> tuple[Rounds, dict[int, ReleaseNotMade]]:
     """Run the rounds that are not kept, and return the finished ones with the failures of the others."""
     found: dict[int, RoundScores] = {}
-    failures: dict[int, RoundFailed] = {}
+    failures: dict[int, ReleaseNotMade] = {}
     tells, stop = parts(progress, [1.0] * ready.rounds), threading.Event()
 
-    def work(number: int) -> RoundScores | RoundFailed:
+    def work(number: int) -> RoundScores | ReleaseNotMade:
         earlier = kept.find(number)
         if earlier is not None:
             return earlier
-        aside = None if place is None else _aside(place, number)
-        if aside is not None:
-            # What an earlier run kept of this round says nothing about this one.
-            shutil.rmtree(aside, ignore_errors=True)
         try:
-            scored = run_round(ready, number, aside, stop, tells[number])
-        except RoundFailed as failed:
+            scored = run_round(ready, number, _output_folder(place, number), stop, tells[number])
+        except ReleaseNotMade as failed:
             return failed
         kept.keep(number, scored)
         return scored
 
-    for number, outcome in run_rounds(list(range(ready.rounds)), work, jobs, stop):
-        changed = None if isinstance(outcome, RoundFailed) else _columns_changed(number, outcome, found)
-        failed = outcome if isinstance(outcome, RoundFailed) else changed
+    for number, outcome in _run_rounds(list(range(ready.rounds)), work, jobs, stop):
+        changed = None if isinstance(outcome, ReleaseNotMade) else _columns_changed(number, outcome, found)
+        failed = outcome if isinstance(outcome, ReleaseNotMade) else changed
         if failed is not None and on_failure == "stop":
             raise _failure(failed, number, ready, kept, place) from failed
-        if isinstance(outcome, RoundFailed):
+        if isinstance(outcome, ReleaseNotMade):
             failures[number] = outcome
         else:
             found[number] = outcome
@@ -254,41 +251,60 @@ def _run(
     return Rounds.of(ready.people, ready.inside, kept_rounds), failures
 
 
-def _aside(place: Path, number: int) -> Path:
-    """The folder for what the command of a failed round printed."""
-    return place / FAILED / f"round_{number + 1:02d}"
+def _run_rounds(
+    numbers: list[int], work: Callable[[int], T], jobs: int, stop: threading.Event
+) -> Iterator[tuple[int, T]]:
+    """Yield each round's number with its outcome, as rounds end; at most `jobs` run at the same time.
+
+    Rounds run in threads: a mechanism is mostly a process of its own, and searching lets other threads run. If the
+    caller leaves, `stop` is set, which ends commands and attacks that still run.
+    """
+    if jobs == 1 or len(numbers) < 2:
+        for number in numbers:
+            yield number, work(number)
+        return
+    with threads(min(jobs, len(numbers))) as pool:
+        try:
+            # Each thread has the record of written files that this one has.
+            running: dict[Future[T], int] = {pool.submit(copy_context().run, work, at): at for at in numbers}
+            while running:
+                for done in wait(running, return_when=FIRST_COMPLETED).done:
+                    yield running.pop(done), done.result()
+        except BaseException:
+            stop.set()
+            raise
 
 
-def _columns_changed(number: int, outcome: RoundScores, before: dict[int, RoundScores]) -> RoundFailed | None:
+def _output_folder(place: Path | None, number: int) -> Path | None:
+    """The folder for what the command of a failed round printed; None if it is not kept."""
+    return None if place is None else place / FAILED / f"round_{number + 1:02d}"
+
+
+def _columns_changed(number: int, outcome: RoundScores, before: dict[int, RoundScores]) -> ReleaseNotMade | None:
     """The failure of a round whose release has other columns than that of the first finished round."""
     if not before:
         return None
     first = min(before)
-    if set(outcome.columns) == set(before[first].columns):
+    changed = changed_columns(before[first].columns, outcome.columns)
+    if changed is None:
         return None
-    more = len(set(outcome.columns) - set(before[first].columns))
-    fewer = len(set(before[first].columns) - set(outcome.columns))
-    return RoundFailed(
-        f"the columns of its release differ from those of round {first + 1} ({more} more, {fewer} fewer), so the "
-        "rounds cannot be compared"
+    return ReleaseNotMade(
+        f"the columns of its release differ from those of round {first + 1} ({changed[0]} more, {changed[1]} fewer), "
+        "so the rounds cannot be compared"
     )
 
 
 def _failure(
-    failed: RoundFailed, number: int, ready: Trial, kept: KeptRounds, place: Path | None, of: int = 1
+    failed: ReleaseNotMade, number: int, ready: Trial, kept: KeptRounds, place: Path | None, of: int = 1
 ) -> CvplError:
     """The error that ends a trial: what failed in which round, and where the output of the command is."""
     more = f" {of} of {ready.rounds} rounds failed, and at least {FEWEST_ROUNDS} must not." if of > 1 else ""
     text = f"round {number + 1} of {ready.rounds}: {stopped(str(failed))}{more}"
     if ready.mechanism.kind == "command":
-        aside = None if place is None else _aside(place, number)
-        if aside is None:
-            text += " To keep what the command prints, name a folder with --out (in Python out=...)."
-        elif aside.is_dir():
-            text += f" What the command printed is in {aside}; it may contain cells of the table."
+        text += where_output_is(_output_folder(place, number), "out")
     if kept.place is not None and kept.place.is_dir():
         text += " Finished rounds are kept: correct the mechanism's trouble and run the same command to resume."
-    return LimitError(text) if failed.timed_out else UsageError(text)
+    return failed.error(text)
 
 
 def _described(original: object, table: Path, ready: Trial) -> Input:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.wording import counted
-from cvpl.workflows.trial.mechanism import RoundFailed
+from cvpl.workflows.draws.making import ReleaseNotMade
 from cvpl.workflows.trial.readings import Rounds, Strongest
 from cvpl.workflows.trial.rounds import Trial
 
@@ -19,7 +19,7 @@ SIZES_DIFFER = 1.1
 
 
 def trial_warnings(
-    trial: Trial, rounds: Rounds, failures: Mapping[int, RoundFailed], strongest: Strongest, *, few_people: bool
+    trial: Trial, rounds: Rounds, failures: Mapping[int, ReleaseNotMade], strongest: Strongest, *, few_people: bool
 ) -> list[AuditWarning]:
     """All warnings, the most general first."""
     found = []
@@ -53,9 +53,9 @@ def trial_warnings(
         )
     found += _sizes(rounds)
     left_out = [name for name, attacker in trial.resolved.attackers.items() if attacker.needs_reference]
-    ran = set(rounds.attackers)
-    if any(name not in ran for name in left_out):
-        names = ", ".join(f"'{name}'" for name in left_out if name not in ran)
+    known = set(rounds.attackers)
+    if any(name not in known for name in left_out):
+        names = ", ".join(f"'{name}'" for name in left_out if name not in known)
         why = "too few people are out in a round to use half of them as a reference sample"
         found.append(AuditWarning("attackers_left_out", f"{why}: {names} were not run"))
     if few_people:

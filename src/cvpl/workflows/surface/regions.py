@@ -31,7 +31,7 @@ def steep_cells(rates: Rates, most: float = HIGH_SENSITIVITY) -> list[list[bool]
     for i, row in enumerate(rates):
         for j, rate in enumerate(row):
             for a, b in ((i + 1, j), (i, j + 1)):
-                if a < len(rates) and b < len(rates[a]) and _apart(rate, rates[a][b], most):
+                if a < len(rates) and b < len(rates[a]) and _differ_by_more(rate, rates[a][b], most):
                     steep[i][j] = steep[a][b] = True
     return steep
 
@@ -70,5 +70,5 @@ def rises(risks: Sequence[float | None]) -> list[int]:
     return found
 
 
-def _apart(one: float | None, other: float | None, most: float) -> bool:
+def _differ_by_more(one: float | None, other: float | None, most: float) -> bool:
     return one is not None and other is not None and abs(one - other) > most

@@ -1,4 +1,4 @@
-"""Secret columns of all tables, coded alike: values that an attacker may try to infer. Only evaluation reads them."""
+"""Sensitive columns of all tables, coded alike: an attacker may try to infer them. Only evaluation reads them."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class SecretColumn:
-    """One secret column of the originals, of the release and, if it has the column, of the control."""
+class SensitiveColumn:
+    """One sensitive column of the originals, of the release and, if it has the column, of the control."""
 
     original: ColumnData
     released: ColumnData
     control: ColumnData | None
 
-    def parted(self, stay: Rows, leave: Rows) -> SecretColumn:
+    def parted(self, stay: Rows, leave: Rows) -> SensitiveColumn:
         """Return the column after a split of the originals: rows `leave` become the control."""
-        return SecretColumn(self.original.take(stay), self.released, self.original.take(leave))
+        return SensitiveColumn(self.original.take(stay), self.released, self.original.take(leave))
 
-    def ordered(self, order: Mapping[str, NDArray[np.int64]]) -> SecretColumn:
+    def ordered(self, order: Mapping[str, NDArray[np.int64]]) -> SensitiveColumn:
         """Return the column of records that are kept in another order."""
         control = None if self.control is None else self.control.take(order["control"])
-        return SecretColumn(self.original.take(order["original"]), self.released.take(order["protected"]), control)
+        return SensitiveColumn(self.original.take(order["original"]), self.released.take(order["protected"]), control)
 
 
-def secret_columns(
+def read_sensitive_columns(
     con: duckdb.DuckDBPyConnection, reading: Reading, sources: Sequence[Source], specs: Sequence[ColumnSpec]
-) -> dict[str, SecretColumn]:
+) -> dict[str, SensitiveColumn]:
     """Read the columns that both original and release have.
 
     A column that cannot be read as its type is read as texts; one with more texts than the limit is left out.
     """
-    found: dict[str, SecretColumn] = {}
+    found: dict[str, SensitiveColumn] = {}
     for spec in specs:
         if any(spec.name not in source.types for source in sources[:2]):
             continue
@@ -59,6 +59,6 @@ def secret_columns(
             except LimitError:
                 break
             if not unreadable:
-                found[spec.name] = SecretColumn(columns[0], columns[1], columns[2] if len(columns) > 2 else None)
+                found[spec.name] = SensitiveColumn(columns[0], columns[1], columns[2] if len(columns) > 2 else None)
                 break
     return found

@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import IO
 
 from cvpl.errors import UsageError
-from cvpl.files import write_whole
-from cvpl.workflows import command_keeper
+from cvpl.workflows.draws import command_keeper
+from cvpl.workflows.draws.making import STDERR, STDOUT, ReleaseNotMade
 
 INPUT, OUTPUT, SEED, STRENGTH = "{input}", "{output}", "{seed}", "{strength}"
 """What a command has in place of the table, of the release to write, of a number to seed its randomness, and of a
 strength."""
-STDOUT, STDERR = "stdout.txt", "stderr.txt"
 _SHELL = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"})
 """Words that only a shell understands."""
 _POLL = 0.05
@@ -40,16 +39,8 @@ class CommandStopped(Exception):  # noqa: N818 - the caller ends, which is no er
     """The command was ended because its caller is."""
 
 
-class CommandTimeout(Exception):  # noqa: N818 - reported as CommandFailed
+class CommandTimeout(Exception):  # noqa: N818 - reported as ReleaseNotMade
     """The command took longer than allowed, and was ended."""
-
-
-class CommandFailed(Exception):  # noqa: N818 - reported; the caller may go on
-    """The command made no release. The message says why, without a cell of the table."""
-
-    def __init__(self, reason: str, *, exit_code: int | None = None, timed_out: bool = False) -> None:
-        super().__init__(reason)
-        self.exit_code, self.timed_out = exit_code, timed_out
 
 
 @dataclass(frozen=True)
@@ -74,23 +65,23 @@ class CommandMechanism:
     ) -> Path:
         """Make a release of `table` in `folder`, in the table's format; what the command prints is kept there too.
 
-        Raises CommandFailed if it fails or writes nothing, and CommandStopped once `stop` is set.
+        Raises ReleaseNotMade if it fails or writes nothing, and CommandStopped once `stop` is set.
         """
         release = folder / f"release{_ending(table)}"
         try:
             code = run_command(filled(self.words, table, release, seed, strength), folder, self.timeout, stop)
         except CommandTimeout:
             reason = f"the command did not end within {self.timeout:g} seconds, and was killed"
-            raise CommandFailed(reason, timed_out=True) from None
+            raise ReleaseNotMade(reason, timed_out=True) from None
         except OSError as error:
             why = error.strerror or "the system refused"
-            raise CommandFailed(f"the command '{self.words[0]}' could not be started: {why.lower()}") from None
+            raise ReleaseNotMade(f"the command '{self.words[0]}' could not be started: {why.lower()}") from None
         if code:
             how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-            raise CommandFailed(f"the command {how}", exit_code=code)
+            raise ReleaseNotMade(f"the command {how}", exit_code=code)
         if not release.is_file() or not release.stat().st_size:
             wrote = "an empty file" if release.is_file() else "nothing"
-            raise CommandFailed(f"the command ended with exit code 0 and wrote {wrote} to {OUTPUT}", exit_code=0)
+            raise ReleaseNotMade(f"the command ended with exit code 0 and wrote {wrote} to {OUTPUT}", exit_code=0)
         return release
 
 
@@ -142,15 +133,15 @@ def run_command(words: Sequence[str], folder: Path, timeout: float | None, stop:
 
 def _run_kept(words: Sequence[str], out: IO[bytes], err: IO[bytes], wait: _Wait) -> int:
     """Run a command below a keeper, which ends when its standard input is closed, and everything below it first."""
-    told, tell = os.pipe()
-    call = [sys.executable, "-I", "-S", command_keeper.__file__, str(tell), *words]
-    with os.fdopen(told, "rb") as status:
+    reading_end, writing_end = os.pipe()
+    call = [sys.executable, "-I", "-S", command_keeper.__file__, str(writing_end), *words]
+    with os.fdopen(reading_end, "rb") as status:
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command, without a shell
-                call, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True, pass_fds=(tell,)
+                call, stdin=subprocess.PIPE, stdout=out, stderr=err, start_new_session=True, pass_fds=(writing_end,)
             )
         finally:
-            os.close(tell)
+            os.close(writing_end)
         try:
             wait(process)
         finally:
@@ -193,16 +184,6 @@ def _wait(process: subprocess.Popen[bytes], *, timeout: float | None, stop: thre
         if timeout is not None and time.monotonic() - began > timeout:
             raise CommandTimeout
         stop.wait(_POLL)
-
-
-def keep_output(folder: Path, into: Path | None) -> None:
-    """Keep what a command printed in the folder `into`, for this user only; nothing is kept if it is None."""
-    if into is None:
-        return
-    for name in (STDOUT, STDERR):
-        if (folder / name).is_file() and (folder / name).stat().st_size:
-            into.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(into / name, (folder / name).read_bytes(), owner_only=True)
 
 
 def _ending(table: Path) -> str:

@@ -1,22 +1,36 @@
-"""A mechanism that is a function of the caller: whether it takes a random generator, and how."""
+"""A mechanism that is a function of the caller: calling it, with a random generator if it takes one."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+
+from cvpl.interruption import is_interruption
 
 _GENERATORS = ("rng", "generator")
 """Parameters of these names receive a generator, in any position."""
 
 
-def generator_arguments(
-    function: Callable[..., object], rng: np.random.Generator
-) -> tuple[list[np.random.Generator], dict[str, np.random.Generator]]:
-    """The arguments that pass a generator to a function: by position, or by name; both empty if it takes none."""
+def call_with_generator(function: Callable[..., object], given: object, rng: np.random.Generator) -> object:
+    """What a function returns for what it is given and, if it takes one, a generator: by position, or by name.
+
+    Raises what the function raises, and KeyboardInterrupt if it was interrupted.
+    """
     by_place, by_name = _takes_generator(function)
-    return [rng] if by_place else [], {by_name: rng} if by_name else {}
+    try:
+        return function(given, *([rng] if by_place else ()), **({by_name: rng} if by_name else {}))
+    except Exception as error:
+        if is_interruption(error):
+            raise KeyboardInterrupt from error
+        raise
+
+
+def is_release(made: object) -> bool:
+    """Whether what a function returned can be a release: a path, or a table that supports Arrow."""
+    return isinstance(made, str | Path) or hasattr(type(made), "__arrow_c_stream__")
 
 
 def _takes_generator(function: Callable[..., object]) -> tuple[bool, str | None]:

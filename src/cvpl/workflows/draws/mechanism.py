@@ -1,9 +1,8 @@
-"""What makes the releases of a trial: a command, a Python function, or one of the built-in mechanisms."""
+"""What makes releases: a command, a Python function, or one of the built-in mechanisms."""
 
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,38 +10,21 @@ from typing import Literal
 
 from cvpl.config.loading import ConfigLike, load
 from cvpl.errors import InputError, UsageError
-from cvpl.interruption import is_interruption
 from cvpl.randomness import stream
+from cvpl.result import TrialMechanism
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
 from cvpl.wording import did_you_mean
-from cvpl.workflows.command_mechanism import CommandFailed, CommandMechanism, is_command, split_command
-from cvpl.workflows.function_mechanism import generator_arguments
+from cvpl.workflows.draws.command import CommandMechanism, is_command, split_command
+from cvpl.workflows.draws.function import call_with_generator, is_release
+from cvpl.workflows.draws.making import Draw, ReleaseNotMade
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 Kind = Literal["command", "function", "built_in"]
 
 
-class RoundFailed(Exception):  # noqa: N818 - reported with its round; the trial may go on
-    """A round without a release that can be read. The message says why, without a cell of the table."""
-
-    def __init__(self, reason: str, *, exit_code: int | None = None, timed_out: bool = False) -> None:
-        super().__init__(reason)
-        self.exit_code, self.timed_out = exit_code, timed_out
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One run of a mechanism: the table of those who are in, a private folder for its files, and a seed."""
-
-    table: Path
-    folder: Path
-    seed: int
-    stop: threading.Event
-
-
 @dataclass(frozen=True, eq=False)
 class MechanismRunner:
-    """A mechanism: `make` gives the release of a draw, as a path or a dataframe, or raises RoundFailed.
+    """A mechanism: `make` gives the release of a draw, as a path or a dataframe, or raises ReleaseNotMade.
 
     `fingerprint` changes whenever the releases may; None if that cannot be known, as for a Python function. `identity`
     gives the identity keys of releases that number people by row; None if the configuration's apply.
@@ -54,6 +36,11 @@ class MechanismRunner:
     strength: Strength | None = None
     fingerprint: str | None = None
     identity: IdentityKeys | None = None
+
+    @property
+    def described(self) -> TrialMechanism:
+        """The mechanism in a result."""
+        return TrialMechanism(kind=self.kind, name=self.name, strength=self.strength)
 
 
 def find_mechanism(
@@ -102,10 +89,7 @@ def _command(text: str, strength: Strength | None, timeout: float | None) -> Mec
         raise UsageError("strength: the command has {strength} in it, and no strength is given. Name one.")
 
     def make(draw: Draw) -> object:
-        try:
-            return command.release(draw.table, draw.folder, draw.seed, draw.stop, strength)
-        except CommandFailed as failed:
-            raise RoundFailed(str(failed), exit_code=failed.exit_code, timed_out=failed.timed_out) from None
+        return command.release(draw.table, draw.folder, draw.seed, draw.stop, strength)
 
     named = [_digest(Path(word)) for word in command.words if Path(word).is_file()]
     return MechanismRunner(text, "command", make, strength, _joined([text, str(strength), *named]))
@@ -115,18 +99,14 @@ def _function(function: Callable[..., object]) -> MechanismRunner:
     name = getattr(function, "__name__", type(function).__name__)
 
     def make(draw: Draw) -> object:
-        rng = stream(draw.seed, "trial function")
-        placed, by_name = generator_arguments(function, rng)
         try:
-            made = function(draw.table, *placed, **by_name)
+            made = call_with_generator(function, draw.table, stream(draw.seed, "trial function"))
         except Exception as error:
-            if is_interruption(error):
-                raise KeyboardInterrupt from error
             # Its message may contain a cell: only the exception chain shows it, to callers from Python.
-            raise RoundFailed(f"function '{name}' failed with a {type(error).__name__}") from error
-        if isinstance(made, str | Path) or hasattr(type(made), "__arrow_c_stream__"):
+            raise ReleaseNotMade(f"function '{name}' failed with a {type(error).__name__}") from error
+        if is_release(made):
             return made
-        raise RoundFailed(
+        raise ReleaseNotMade(
             f"function '{name}' returned a {type(made).__name__}, not a release: return a dataframe of pandas, "
             "Polars, pyarrow or DuckDB, or the path of a file"
         )
@@ -150,7 +130,7 @@ def _built_in(method: Method, strength: Strength | None, config: ConfigLike | No
             made = Protector.read(draw.table, settings)[0].release(method, strength, draw.seed)
             return made.write(draw.folder / "release.parquet")
         except (UsageError, InputError) as error:
-            raise RoundFailed(f"mechanism '{method}' refused: {error}") from None
+            raise ReleaseNotMade(f"mechanism '{method}' refused: {error}") from None
 
     identity = IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None
     return MechanismRunner(method, "built_in", make, strength, _joined([method, str(strength)]), identity)

@@ -1,0 +1,1 @@
+"""Several releases of one mechanism: how each is made, and what they say together."""
