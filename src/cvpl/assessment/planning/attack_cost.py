@@ -55,9 +55,10 @@ COMPILER = 0.8
 """Loading what was compiled."""
 MATCHED_CELL = 20e-9
 """A column of a pair from which it is estimated how often matches agree."""
-LINE_PAIR, LINE, NEAREST = 0.12e-6, 3e-9, 22e-6
-"""Two people who may be the ends of a line, a person tried on it, and a feature of a person if the nearest alone are
-tried."""
+LINE, NEAREST = 3e-9, 22e-6
+"""A released record tried on the line between two people, and a feature of a person if the nearest alone are tried."""
+ENDS = 40
+"""So many records take as long as finding the ends of a line."""
 WORDS, TEXT = 25e-9, 40e-6
 """A pair of texts that are compared by their words, and a text."""
 CHANGE, CHANGED_PAIR = 0.25, 1.6e-3
@@ -266,7 +267,7 @@ class AttackCosts:
         """Trying the lines between people."""
         affordable = interpolation.MOST_LINES // max(1, everybody**2)
         if affordable >= interpolation.FEWEST_RECORDS:
-            return everybody**2 * (LINE_PAIR + LINE * min(affordable, released))
+            return everybody**2 * LINE * (ENDS + min(affordable, released))
         return NEAREST * (self._kinds["numeric"] + self._kinds["datetime"]) * everybody
 
     def _count(self, attacker: Attacker) -> Compared:
