@@ -6,13 +6,13 @@ from cvpl.reports.sections.section import (
     PAGE,
     REPORTS,
     SCREENS,
-    Column,
     Figure,
+    Head,
     Item,
     Output,
     Remark,
-    Section,
-    Table,
+    ReportSection,
+    ReportTable,
     chart_of,
 )
 from cvpl.result import AttackerRow, AuditResult
@@ -23,23 +23,23 @@ _WIDE = 90
 """Terminals at least this wide show the interval beside the risk."""
 
 
-def attackers_section(result: AuditResult) -> Section:
+def attackers_section(result: AuditResult) -> ReportSection:
     """One row per attacker, the strongest first; * marks the headline attacker, x those that do not count."""
     several = len(result.attackers) > 1
     columns = (
-        Column("attacker", "left"),
-        Column("risk"),
-        Column("95% interval", least_width=_WIDE),
-        *(Column(name) for name in ("linked", "control", "attributable", "top-1")),
+        Head("attacker", "left"),
+        Head("risk"),
+        Head("95% interval", least_width=_WIDE),
+        *(Head(name) for name in ("linked", "control", "attributable", "top-1")),
     )
     rows = tuple(_cells(row, result) for row in sorted(result.attackers, key=_order))
-    return Section(
+    return ReportSection(
         "attackers",
         "The attackers",
         sentences=(Remark(_summary(result)),),
         figures=(Figure(chart_of("attackers", result), tabled=True),),
         without_figure=_near_zero(result),
-        tables=(Table("The attackers", columns, rows),),
+        tables=(ReportTable("The attackers", columns, rows),),
         tables_open=True,
         items=tuple(Item(line) for line in _not_counted(result)),
         notes=tuple(_notes(result)),
@@ -48,12 +48,12 @@ def attackers_section(result: AuditResult) -> Section:
     )
 
 
-def ladder_section(result: AuditResult) -> Section:
+def ladder_section(result: AuditResult) -> ReportSection:
     """The linkage rate under progressively looser blocking."""
     heading = "Progressively looser blocking"
     if result.ladder is None:
-        return Section("ladder", heading)
-    columns = tuple(Column(name) for name in ("rung", "linkage rate", "points gained", "pairs"))
+        return ReportSection("ladder", heading)
+    columns = tuple(Head(name) for name in ("rung", "linkage rate", "points gained", "pairs"))
     rows = tuple(
         (
             str(rung.number),
@@ -64,10 +64,10 @@ def ladder_section(result: AuditResult) -> Section:
         for rung in result.ladder.rungs
     )
     stopped = "Stopped early: the last rate is a lower bound for the remaining rungs."
-    return Section(
+    return ReportSection(
         "ladder",
         heading,
-        tables=(Table(heading, columns, rows),),
+        tables=(ReportTable(heading, columns, rows),),
         notes=(stopped,) if result.ladder.stopped_early else (),
         outputs=SCREENS,
     )

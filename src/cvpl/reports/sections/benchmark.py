@@ -33,12 +33,12 @@ from cvpl.reports.sections.section import (
     SCREENS,
     TERMINAL,
     TITLE,
-    Column,
     Figure,
+    Head,
     Item,
     Remark,
-    Section,
-    Table,
+    ReportSection,
+    ReportTable,
     chart_of,
 )
 from cvpl.reports.sections.warnings import shared_items
@@ -51,7 +51,7 @@ BESIDE = (
 )
 
 
-def benchmark_sections(result: BenchmarkResult) -> list[Section]:
+def benchmark_sections(result: BenchmarkResult) -> list[ReportSection]:
     """All sections of the report: how to read it, the data sets, and their files."""
     closing = (
         "The largest top-1 is over all attackers, and inference has attackers of its own; all other figures are those "
@@ -59,16 +59,16 @@ def benchmark_sections(result: BenchmarkResult) -> list[Section]:
         "attacker may do better."
     )
     return [
-        Section(
+        ReportSection(
             TITLE,
             "Linkage risk of protected releases",
             sentences=(Remark(benchmark_headline(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("read", sentences=(Remark(READ, "quiet"),), outputs=SCREENS),
+        ReportSection("read", sentences=(Remark(READ, "quiet"),), outputs=SCREENS),
         *(section for at, group in enumerate(result.groups, start=1) for section in _group(result, group, at)),
         _provenance(result),
-        Section(CLOSING, sentences=(Remark(closing, "quiet"),), outputs=SCREENS),
+        ReportSection(CLOSING, sentences=(Remark(closing, "quiet"),), outputs=SCREENS),
     ]
 
 
@@ -87,10 +87,10 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     return text + (f" Without figures: {', '.join(without)}." if without else "")
 
 
-def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Section]:
+def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[ReportSection]:
     """The releases of one manifest, the details behind their figures, and their warnings."""
     rows, name = result.of(group.name), printable(group.name)
-    risk = Table(f"Risk in {name}", _left(RISK), tuple(risk_cells(row, rows) for row in rows), "stacked", PAGE)
+    risk = ReportTable(f"Risk in {name}", _left(RISK), tuple(risk_cells(row, rows) for row in rows), "stacked", PAGE)
     behind = tuple(behind_cells(row) for row in rows)
     figures = ", ".join(group.utility_figures).replace("_", " ") or "no figure"
     text = (
@@ -99,7 +99,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
     )
     warnings = shared_items([(row.name, messages(row)) for row in rows])
     return [
-        Section(
+        ReportSection(
             f"group-{at}",
             printable(group.title),
             sentences=tuple(Remark(line, "quiet") for line in _origin(group)),
@@ -110,11 +110,11 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
             items=tuple(Item(f"{named(row.name)}: {as_code(note(row))}") for row in rows if note(row)),
             outputs=SCREENS,
         ),
-        Section(
+        ReportSection(
             f"behind-{at}",
             f"Details behind the figures of {name}",
             level=3,
-            tables=(Table(f"Figures behind the risk in {name}", _left((*BEHIND, *SIZES)), behind, "stacked"),),
+            tables=(ReportTable(f"Figures behind the risk in {name}", _left((*BEHIND, *SIZES)), behind, "stacked"),),
             notes=(text,),
             folded=PAGE,
         ),
@@ -125,7 +125,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
             f"Attribute inference in {name}",
             folded=PAGE,
         ),
-        Section(
+        ReportSection(
             f"warnings-{at}",
             f"{counted(len(warnings), 'warning')} for {name}",
             level=3,
@@ -136,7 +136,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
     ]
 
 
-def _criteria(rows: list[BenchmarkRow], name: str, at: int) -> Section:
+def _criteria(rows: list[BenchmarkRow], name: str, at: int) -> ReportSection:
     """The formal criteria of each release, who is singled out, and how many promises attackers contradict."""
     found = [(row, row.criteria) for row in rows if row.criteria is not None]
     heads = ("k", "unique", "average 1 / class size", "l", "singled out", "interval", "promises contradicted")
@@ -153,12 +153,14 @@ def _criteria(rows: list[BenchmarkRow], name: str, at: int) -> Section:
         )
         for row, item in found
     )
-    columns = (Column("release", "name"), *map(Column, heads))
-    return Section(
+    columns = (Head("release", "name"), *map(Head, heads))
+    return ReportSection(
         f"criteria-{at}",
         f"Formal criteria and singling out of {name}",
         level=3,
-        tables=(Table(f"Formal criteria and singling out of {name}", columns, cells, "stacked"),) if cells else (),
+        tables=(ReportTable(f"Formal criteria and singling out of {name}", columns, cells, "stacked"),)
+        if cells
+        else (),
         notes=(
             ("A promise is contradicted if attackers achieve more than a criterion allows, beyond error.",)
             if cells
@@ -179,15 +181,15 @@ def _origin(group: BenchmarkGroup) -> list[str]:
     ]
 
 
-def _risks(rows: list[BenchmarkRow], name: str) -> Table:
+def _risks(rows: list[BenchmarkRow], name: str) -> ReportTable:
     columns = (
-        Column("place"),
-        Column("release", "name"),
-        Column("risk"),
-        Column("95% interval"),
-        Column("top-1"),
-        Column("largest"),
-        Column("compared with", "left"),
+        Head("place"),
+        Head("release", "name"),
+        Head("risk"),
+        Head("95% interval"),
+        Head("top-1"),
+        Head("largest"),
+        Head("compared with", "left"),
     )
     cells = tuple(
         (
@@ -201,10 +203,10 @@ def _risks(rows: list[BenchmarkRow], name: str) -> Table:
         )
         for row in rows
     )
-    return Table(f"Risk in {name}", columns, cells, outputs=TERMINAL)
+    return ReportTable(f"Risk in {name}", columns, cells, outputs=TERMINAL)
 
 
-def _rates(rows: list[BenchmarkRow], name: str) -> Table:
+def _rates(rows: list[BenchmarkRow], name: str) -> ReportTable:
     heads = ("attributable", "95% interval", "linked", "control")
     cells = tuple(
         (
@@ -217,17 +219,17 @@ def _rates(rows: list[BenchmarkRow], name: str) -> Table:
         )
         for row in rows
     )
-    columns = (Column("release", "name"), *map(Column, heads), Column("attacker", "left"))
-    return Table(f"Rates in {name}", columns, cells, outputs=TERMINAL)
+    columns = (Head("release", "name"), *map(Head, heads), Head("attacker", "left"))
+    return ReportTable(f"Rates in {name}", columns, cells, outputs=TERMINAL)
 
 
-def _kept(rows: list[BenchmarkRow], name: str) -> Table:
-    columns = (Column("release", "name"), Column("utility"), Column("seconds"), Column("how it was made", "left"))
+def _kept(rows: list[BenchmarkRow], name: str) -> ReportTable:
+    columns = (Head("release", "name"), Head("utility"), Head("seconds"), Head("how it was made", "left"))
     cells = tuple((named(row.name), utility(row.utility, short=True), seconds(row), made(row)) for row in rows)
-    return Table(f"Utility in {name}", columns, cells, outputs=TERMINAL)
+    return ReportTable(f"Utility in {name}", columns, cells, outputs=TERMINAL)
 
 
-def _provenance(result: BenchmarkResult) -> Section:
+def _provenance(result: BenchmarkResult) -> ReportSection:
     """Every release with its SHA-256 checksum."""
     rows = tuple(
         (
@@ -237,11 +239,11 @@ def _provenance(result: BenchmarkResult) -> Section:
         )
         for row in result.rows
     )
-    return Section(
+    return ReportSection(
         "provenance",
         "Provenance",
         sentences=(Remark(f"{versions(result.versions)} {BESIDE} {rounding_in_words(_rounded_for(result))}"),),
-        tables=(Table("Files", _left(("release", "file", "SHA-256")), rows),),
+        tables=(ReportTable("Files", _left(("release", "file", "SHA-256")), rows),),
         starts_sheet=True,
     )
 
@@ -251,5 +253,5 @@ def _rounded_for(result: BenchmarkResult) -> int:
     return min((row.suppress_below for row in result.rows if row.status != "failed"), default=1)
 
 
-def _left(heads: Iterable[str]) -> tuple[Column, ...]:
-    return tuple(Column(head, "left") for head in heads)
+def _left(heads: Iterable[str]) -> tuple[Head, ...]:
+    return tuple(Head(head, "left") for head in heads)

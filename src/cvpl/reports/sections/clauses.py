@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cvpl.reports.sections.section import PAGE, Column, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult
 
 ISO = "ISO/IEC 27559:2022"
@@ -85,11 +85,11 @@ CLAUSES: tuple[Clause, ...] = (
 )
 
 
-def clauses_section(result: AuditResult) -> Section:
+def clauses_section(result: AuditResult) -> ReportSection:
     """Every clause with the sections that inform it, folded on a page."""
     rows = tuple((item.source, item.clause, item.answered if item.has(result) else _NOT_MEASURED) for item in CLAUSES)
-    heads = tuple(Column(head, "left") for head in ("source", "clause or topic", "sections of this report"))
-    return Section(
+    heads = tuple(Head(head, "left") for head in ("source", "clause or topic", "sections of this report"))
+    return ReportSection(
         "clauses",
         "Clauses that the figures are about",
         sentences=(
@@ -98,6 +98,6 @@ def clauses_section(result: AuditResult) -> Section:
                 "are not measured here."
             ),
         ),
-        tables=(Table("Clauses that the figures are about", heads, rows, "stacked"),),
+        tables=(ReportTable("Clauses that the figures are about", heads, rows, "stacked"),),
         outputs=PAGE,
     )

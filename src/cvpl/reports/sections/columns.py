@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cvpl.answers.column_effects import ColumnEffects, EffectFigure, column_effects
-from cvpl.reports.sections.section import SCREENS, Column, Figure, Item, Section, Table, chart_of
+from cvpl.reports.sections.section import SCREENS, Figure, Head, Item, ReportSection, ReportTable, chart_of
 from cvpl.result import AuditResult, Contribution
 from cvpl.wording import counted, named, percent, points, signed_percent, span
 
@@ -82,7 +82,7 @@ def _effect(effects: ColumnEffects) -> _Measure:
     )
 
 
-def columns_section(result: AuditResult) -> Section:
+def columns_section(result: AuditResult) -> ReportSection:
     """One row per column, the one that gives people away most first, and the meaning of the figures."""
     heading, found = "Which columns give people away", result.feature_contribution
     effects = column_effects(result)
@@ -95,18 +95,18 @@ def columns_section(result: AuditResult) -> Section:
     )
     if not known:
         nothing = "No figures for single columns: the score of the headline attacker cannot be split by column."
-        return Section("columns", heading, figures=(figure,), without_figure=nothing)
-    columns = [Column("column", "left"), Column("role", "left", NARROW)]
+        return ReportSection("columns", heading, figures=(figure,), without_figure=nothing)
+    columns = [Head("column", "left"), Head("role", "left", NARROW)]
     cells: list[Callable[[Contribution], str]] = [
         lambda item: named(item.column),
         lambda item: item.role.replace("_", "-"),
     ]
     for measure in known:
-        columns.append(Column(measure.head))
+        columns.append(Head(measure.head))
         cells.append(measure.cell)
         spread = measure.spread
         if spread is not None and any(spread(item) for item in found.columns):
-            columns.append(Column(f"{measure.head}, spread", least_width=_WIDE))
+            columns.append(Head(f"{measure.head}, spread", least_width=_WIDE))
             cells.append(spread)
     rows = tuple(
         tuple(cell(item) for cell in cells) for item in sorted(found.columns, key=lambda item: _weight(item, effects))
@@ -117,12 +117,12 @@ def columns_section(result: AuditResult) -> Section:
         "Columns with the same information can replace each other: leaving out one of them may change nothing, leaving "
         "out all of them does."
     )
-    return Section(
+    return ReportSection(
         "columns",
         heading,
         figures=(figure,),
         without_figure=within,
-        tables=(Table(heading, tuple(columns), rows),),
+        tables=(ReportTable(heading, tuple(columns), rows),),
         items=tuple(
             Item(f"{measure.name}: {measure.meaning}{_sample(searched.get(measure.name), result)}.")
             for measure in known

@@ -7,7 +7,7 @@ from typing import Literal
 
 from cvpl.reports.inferred_releases import INFERENCE, inference_cells
 from cvpl.reports.leaderboard import as_code
-from cvpl.reports.sections.section import EVERYWHERE, SCREENS, Column, Output, Remark, Section, Table
+from cvpl.reports.sections.section import EVERYWHERE, SCREENS, Head, Output, Remark, ReportSection, ReportTable
 from cvpl.result import ReleaseInference
 from cvpl.wording import named, printable, sentence
 
@@ -23,7 +23,7 @@ def compared_inference_section(
     anchor: str = "inference",
     heading: str = "Attribute inference",
     folded: frozenset[Output] = frozenset(),
-) -> Section:
+) -> ReportSection:
     """The inference rate of each release with its secret, or why there is none; one sentence if no release has one.
 
     Each release has its name, what was inferred, and the k of its rounding. Releases without any word on inference are
@@ -35,14 +35,14 @@ def compared_inference_section(
     if not known or (len(reasons) == 1 and all(found.rate is None for _, found, _ in known)):
         what = "no rate" if any(found.secrets for _, found, _ in known) else "not measured"
         remarks = tuple(Remark(sentence(f"{what}: {as_code(printable(why))}")) for why in reasons if why)
-        return Section(anchor, heading, level=level, sentences=remarks, outputs=SCREENS, folded=folded)
+        return ReportSection(anchor, heading, level=level, sentences=remarks, outputs=SCREENS, folded=folded)
     rows = tuple((named(name), *map(as_code, inference_cells(found, k))) for name, found, k in known)
-    columns = (Column("release", "name"), *(Column(head, side) for head, side in INFERENCE))
-    return Section(
+    columns = (Head("release", "name"), *(Head(head, side) for head, side in INFERENCE))
+    return ReportSection(
         anchor,
         heading,
         level=level,
-        tables=(Table(heading, columns, rows, "stacked").filled(),),
+        tables=(ReportTable(heading, columns, rows, "stacked").filled(),),
         notes=(_NOTE,),
         outputs=EVERYWHERE,
         folded=folded,

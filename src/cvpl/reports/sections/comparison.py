@@ -24,12 +24,12 @@ from cvpl.reports.sections.section import (
     SCREENS,
     TERMINAL,
     TITLE,
-    Column,
     Figure,
+    Head,
     Item,
     Remark,
-    Section,
-    Table,
+    ReportSection,
+    ReportTable,
     chart_of,
 )
 from cvpl.reports.sections.warnings import pointer_section, shared_items, warnings_section
@@ -50,20 +50,20 @@ _WIDE = 90
 _AUDIT = "cvpl audit ORIGINAL RELEASE --config audit.yaml --control FILE --out DIR"
 
 
-def comparison_sections(result: ComparisonResult) -> list[Section]:
+def comparison_sections(result: ComparisonResult) -> list[ReportSection]:
     """All sections of the report, from the recommendation to the provenance."""
     multiple = "The intervals are not corrected for multiple comparisons: among many pairs, some differ by chance."
     warnings = shared_items(
         [(release.name, [(item.message, item.docs or "") for item in release.warnings]) for release in result.releases]
     )
     return [
-        Section(
+        ReportSection(
             TITLE,
             f"Releases of {named(result.inputs['original'].name)} compared",
             sentences=(Remark(recommendation(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
+        ReportSection("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
         pointer_section([warning for release in result.releases for warning in release.warnings], len(warnings)),
         _order(result),
         _map(result),
@@ -82,17 +82,17 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         _provenance(result),
         repeat_section(result),
         configuration_section(result.provenance.config),
-        Section(CLOSING, sentences=(Remark(f"{NO_GUARANTEE} {multiple}", "quiet"),), outputs=REPORTS),
+        ReportSection(CLOSING, sentences=(Remark(f"{NO_GUARANTEE} {multiple}", "quiet"),), outputs=REPORTS),
     ]
 
 
-def _steps_section(steps: list[str]) -> Section:
-    return Section(
+def _steps_section(steps: list[str]) -> ReportSection:
+    return ReportSection(
         "next", "What to do next", items=tuple(Item(step) for step in steps), items_as="steps", outputs=REPORTS
     )
 
 
-def _order(result: ComparisonResult) -> Section:
+def _order(result: ComparisonResult) -> ReportSection:
     """The releases, best first: a ruler for each, and one table."""
     heading = "The releases, best first"
     ranked = sum(release.risk_places is not None for release in result.releases)
@@ -100,14 +100,14 @@ def _order(result: ComparisonResult) -> Section:
     kinds = list(dict.fromkeys(figure.kind for figure in figures if figure.kind is not None))
     judged = any(release.policies for release in result.releases)
     columns = [
-        Column("release", "left"),
-        Column("place", least_width=_WIDE),
-        Column({"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"),
-        Column("95% interval"),
-        *([Column("policy", "name")] if judged else []),
-        Column("utility"),
-        Column("efficient", "name"),
-        Column("but", "left", least_width=130),
+        Head("release", "left"),
+        Head("place", least_width=_WIDE),
+        Head({"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"),
+        Head("95% interval"),
+        *([Head("policy", "name")] if judged else []),
+        Head("utility"),
+        Head("efficient", "name"),
+        Head("but", "left", least_width=130),
     ]
     rows = []
     for release, figure in zip(best_first(result), figures, strict=True):
@@ -129,11 +129,11 @@ def _order(result: ComparisonResult) -> Section:
         f"figure above {HIGH:.0%}."
     )
     policy = "" if judged else "No policy is set, so nothing here says which risk is too high."
-    return Section(
+    return ReportSection(
         "order",
         heading,
         figures=(Figure(chart_of("compared_rulers", result), tabled=True, in_notebook=True),),
-        tables=(Table(heading, tuple(columns), tuple(rows), "stacked"),),
+        tables=(ReportTable(heading, tuple(columns), tuple(rows), "stacked"),),
         tables_open=True,
         notes=(f"{_risk_read(result)} {_setting(result)}".strip(), f"{tied} {efficient} {policy}".strip()),
         outputs=EVERYWHERE,
@@ -162,14 +162,14 @@ def _risk_read(result: ComparisonResult) -> str:
     return "Top-1: the share of people whose best candidate is the right person." if risks else ""
 
 
-def _map(result: ComparisonResult) -> Section:
+def _map(result: ComparisonResult) -> ReportSection:
     beaten = []
     for release in best_first(result):
         if release.beaten_by:
             by = ", ".join(f"'{printable(name)}'" for name in release.clearly_beaten_by or release.beaten_by)
             clear = "with less risk beyond error" if release.clearly_beaten_by else "within error"
             beaten.append(Item(f"'{printable(release.name)}' is beaten by {by}, {clear}."))
-    return Section(
+    return ReportSection(
         "frontier",
         "Risk and utility",
         figures=(Figure(chart_of("frontier", result)),),
@@ -179,7 +179,7 @@ def _map(result: ComparisonResult) -> Section:
     )
 
 
-def _columns(result: ComparisonResult) -> Section:
+def _columns(result: ComparisonResult) -> ReportSection:
     """The columns by release; a sentence takes the chart's place if nothing is known or all is within error."""
     heading, figure = "Which columns give people away", Figure(chart_of("compared_contributions", result))
     found = compared_drops(result)
@@ -188,19 +188,19 @@ def _columns(result: ComparisonResult) -> Section:
             f"Not measured: set {typed('sensitivity: true')} in the configuration to repeat the strongest attacker "
             "without each column."
         )
-        return Section("columns", heading, figures=(figure,), without_figure=nothing)
+        return ReportSection("columns", heading, figures=(figure,), without_figure=nothing)
     if found.within_error:
         within = f"No single column stands out: without any one of them, {found.figure} changes within error."
-        return Section("columns", heading, sentences=(Remark(within),), outputs=SCREENS)
+        return ReportSection("columns", heading, sentences=(Remark(within),), outputs=SCREENS)
     rows = tuple(
         (named(name), *(UNKNOWN if name not in drops else points(-drops[name].drop) for drops in found.by_release))
         for name in found.columns
     )
-    heads = (Column("column", "left"), *(Column(named(name)) for name in found.releases))
+    heads = (Head("column", "left"), *(Head(named(name)) for name in found.releases))
     # On a page, the same numbers are in the table under the chart.
-    table = Table(heading, heads, rows, outputs=TERMINAL, numbered=True)
+    table = ReportTable(heading, heads, rows, outputs=TERMINAL, numbered=True)
     meaning = f"Change of {found.figure}, in percentage points, when the column is left out."
-    return Section("columns", heading, figures=(figure,), tables=(table,), notes=(meaning,), outputs=SCREENS)
+    return ReportSection("columns", heading, figures=(figure,), tables=(table,), notes=(meaning,), outputs=SCREENS)
 
 
 def _steps(result: ComparisonResult) -> list[str]:
@@ -231,11 +231,11 @@ def _steps(result: ComparisonResult) -> list[str]:
     return steps
 
 
-def _provenance(result: ComparisonResult) -> Section:
+def _provenance(result: ComparisonResult) -> ReportSection:
     tables = [*result.inputs.items(), *(("release", release.input) for release in result.releases)]
     text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
     text += rounding_in_words(result.suppress_below)
-    return Section(
+    return ReportSection(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )
 

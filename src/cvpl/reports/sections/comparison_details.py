@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl.answers.release_figure import best_first
 from cvpl.reports.preflight import finding_lines
-from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Column, Item, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Head, Item, Remark, ReportSection, ReportTable
 from cvpl.result import ComparedRelease, ComparisonResult
 from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
 
@@ -16,7 +16,7 @@ _KEPT = {
 }
 
 
-def releases_section(result: ComparisonResult) -> Section:
+def releases_section(result: ComparisonResult) -> ReportSection:
     """The verdict on each release, why it has no place, and the findings that close a gate."""
     remarks = []
     for release in best_first(result):
@@ -28,10 +28,10 @@ def releases_section(result: ComparisonResult) -> Section:
         closing = [finding for finding in release.preflight if finding.closes_gate]
         for _, line in finding_lines(closing, result.suppress_below):
             remarks.append(Remark(f"{line} This closes the gate.", "alarm", label))
-    return Section("releases", "Each release on its own", sentences=tuple(remarks), outputs=REPORTS)
+    return ReportSection("releases", "Each release on its own", sentences=tuple(remarks), outputs=REPORTS)
 
 
-def utility_section(result: ComparisonResult) -> Section:
+def utility_section(result: ComparisonResult) -> ReportSection:
     """The four figures of utility of each release, and their mean."""
     rows = []
     for release in best_first(result):
@@ -41,11 +41,11 @@ def utility_section(result: ComparisonResult) -> Section:
         rows.append((named(release.name), *map(score_in_words, kept.values()), score_in_words(release.utility.score)))
     counted = [name for name, field in _KEPT.items() if field in result.utility_figures]
     text = f"The score is the mean of {', '.join(counted)}." if counted else "No figure is known for all releases."
-    columns = (Column("release", "left"), *map(Column, _KEPT), Column("score"))
-    return Section(
+    columns = (Head("release", "left"), *map(Head, _KEPT), Head("score"))
+    return ReportSection(
         "utility",
         "Utility",
-        tables=(Table("Utility", columns, tuple(rows), "stacked"),),
+        tables=(ReportTable("Utility", columns, tuple(rows), "stacked"),),
         items=tuple(
             Item(f"'{printable(release.name)}' has no place: {printable(release.utility.reason)}.")
             for release in result.releases
@@ -56,18 +56,18 @@ def utility_section(result: ComparisonResult) -> Section:
     )
 
 
-def criteria_section(result: ComparisonResult) -> Section:
+def criteria_section(result: ComparisonResult) -> ReportSection:
     """The formal criteria of each release and who is singled out in it, beside the top-1 hit rate."""
     rows = tuple(_criteria_row(release, result.suppress_below) for release in best_first(result) if release.criteria)
     heading = "Formal criteria and singling out"
     if not rows:
-        return Section("criteria", heading)
+        return ReportSection("criteria", heading)
     heads = ("k", "unique", "1/k", "best candidate right", "promise of k", "l", "singled out")
-    columns = (Column("release", "name"), *map(Column, heads))
-    return Section(
+    columns = (Head("release", "name"), *map(Head, heads))
+    return ReportSection(
         "criteria",
         heading,
-        tables=(Table(heading, columns, rows, "stacked"),),
+        tables=(ReportTable(heading, columns, rows, "stacked"),),
         notes=(
             "k promises that the best candidate is right for at most 1/k. It holds for an attacker who knows the "
             "quasi-identifiers only; contradicted: attackers who compare more columns are right more often, beyond "
@@ -102,7 +102,7 @@ def _within(low: float | None, high: float | None) -> str:
     return f" ({ends})" if ends else ""
 
 
-def attackers_section(result: ComparisonResult) -> Section:
+def attackers_section(result: ComparisonResult) -> ReportSection:
     """The strongest attacker of each release, with the paper's rates."""
     heading = "The strongest attacker per release"
     names = ("attributable", "95% interval", "linked", "control", "top-1")
@@ -123,14 +123,14 @@ def attackers_section(result: ComparisonResult) -> Section:
         )
         for release in best_first(result)
     )
-    columns = (Column("release", "left"), Column("attacker", "left"), *map(Column, names))
+    columns = (Head("release", "left"), Head("attacker", "left"), *map(Head, names))
     note = "Compare releases by risk: a threshold means something different to each attacker."
-    return Section(
-        "attackers", heading, tables=(Table(heading, columns, rows, "stacked"),), notes=(note,), outputs=REPORTS
+    return ReportSection(
+        "attackers", heading, tables=(ReportTable(heading, columns, rows, "stacked"),), notes=(note,), outputs=REPORTS
     )
 
 
-def differences_section(result: ComparisonResult) -> Section:
+def differences_section(result: ComparisonResult) -> ReportSection:
     """The differences of every pair of releases, folded away on a page."""
     heading = "Differences, pair by pair"
     if not result.differences:
@@ -138,18 +138,18 @@ def differences_section(result: ComparisonResult) -> Section:
             "No pair of releases can be compared person by person: that takes two releases whose risks use the same "
             "control and the same false-positive rate."
         )
-        return Section("differences", heading, sentences=(Remark(none),), folded=PAGE)
+        return ReportSection("differences", heading, sentences=(Remark(none),), folded=PAGE)
     text = (
         "The first release's figure minus the second's, in percentage points, paired person by person. Each interval "
         "is corrected for the choice of the attackers."
     )
     columns = (
-        Column("release", "left"),
-        Column("minus", "left"),
-        Column("figure", "left"),
-        Column("points"),
-        Column("interval"),
-        Column("outcome", "left"),
+        Head("release", "left"),
+        Head("minus", "left"),
+        Head("figure", "left"),
+        Head("points"),
+        Head("interval"),
+        Head("outcome", "left"),
     )
     rows = tuple(
         (
@@ -163,11 +163,11 @@ def differences_section(result: ComparisonResult) -> Section:
         for item in result.differences
     )
     refused = dict.fromkeys(item.refused for item in result.differences if item.refused is not None)
-    return Section(
+    return ReportSection(
         "differences",
         heading,
         sentences=(Remark(text),),
-        tables=(Table(heading, columns, rows, "stacked"),),
+        tables=(ReportTable(heading, columns, rows, "stacked"),),
         items=tuple(Item(sentence(f"no interval: {printable(reason)}")) for reason in refused),
         outputs=SCREENS,
         folded=PAGE,

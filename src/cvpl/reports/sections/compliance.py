@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import REPORTS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult, Compliance, ComplianceRow
 from cvpl.wording import count_in_words, counted, named, percent, span
 
@@ -37,20 +37,20 @@ _MISSING: Mapping[str, str] = {
 }
 
 
-def compliance_section(result: AuditResult) -> Section:
+def compliance_section(result: AuditResult) -> ReportSection:
     """A sentence on the promises that are contradicted, and the table; nothing without formal criteria."""
     found = result.compliance
     if found is None:
-        return Section("compliance", HEADING)
+        return ReportSection("compliance", HEADING)
     heads = ("criterion", "it promises", "attackers achieve", "comparison")
     rows = tuple(
         (_criterion(row, result), _promise(row), _achieved(row, result), _STATUS[row.status]) for row in found.rows
     )
-    return Section(
+    return ReportSection(
         "compliance",
         HEADING,
         sentences=_sentences(found, result),
-        tables=(Table(HEADING, tuple(Column(head, "left") for head in heads), rows, "stacked"),),
+        tables=(ReportTable(HEADING, tuple(Head(head, "left") for head in heads), rows, "stacked"),),
         notes=_notes(found),
         outputs=REPORTS,
     )

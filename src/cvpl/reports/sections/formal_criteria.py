@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, SCREENS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult, Criteria, SensitiveCriteria
 from cvpl.wording import UNKNOWN, count_in_words, counted, in_words, named, percent, sentence
 
@@ -17,12 +17,12 @@ _MEANINGS = (
 )
 
 
-def criteria_section(result: AuditResult) -> Section:
+def criteria_section(result: AuditResult) -> ReportSection:
     """A sentence on k, the risks, and each sensitive column; nothing if there are no quasi-identifiers."""
     found = result.criteria
     if found is None:
-        return Section("criteria", "Formal criteria")
-    return Section(
+        return ReportSection("criteria", "Formal criteria")
+    return ReportSection(
         "criteria",
         "Formal criteria",
         sentences=(*_caveat(found, result), Remark(_sentence(found, result))),
@@ -58,7 +58,7 @@ def _sentence(found: Criteria, result: AuditResult) -> str:
     )
 
 
-def _figures(found: Criteria, result: AuditResult) -> Table:
+def _figures(found: Criteria, result: AuditResult) -> ReportTable:
     k, risk = result.suppress_below, found.risk
     rows = [
         ("prosecutor", percent(risk.prosecutor_maximum), percent(risk.prosecutor_average, k=k, of="records")),
@@ -71,20 +71,20 @@ def _figures(found: Criteria, result: AuditResult) -> Table:
             rows.append((f"people unique in the population, {name}", "", told))
     if found.presence is not None:
         rows.append(("δ-presence", percent(found.presence.high), f"least {percent(found.presence.low)}"))
-    heads = (Column("attacker", "left"), Column("largest"), Column("average"))
-    return Table(f"Risk by class size; {_BASES.get(risk.basis, risk.basis)}", heads, tuple(rows), captioned=True)
+    heads = (Head("attacker", "left"), Head("largest"), Head("average"))
+    return ReportTable(f"Risk by class size; {_BASES.get(risk.basis, risk.basis)}", heads, tuple(rows), captioned=True)
 
 
-def _sensitive(found: Criteria) -> Table:
+def _sensitive(found: Criteria) -> ReportTable:
     heads = (
-        Column("column", "name"),
-        Column("distinct l"),
-        Column("entropy l"),
-        Column("c"),
-        Column("t, equal"),
-        Column("t, ordered"),
+        Head("column", "name"),
+        Head("distinct l"),
+        Head("entropy l"),
+        Head("c"),
+        Head("t, equal"),
+        Head("t, ordered"),
     )
-    return Table(
+    return ReportTable(
         "Sensitive columns",
         heads,
         tuple(_row(item) for item in found.sensitive),
@@ -104,8 +104,8 @@ def _class_size(first: int, last: int | None) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
-def _sizes(found: Criteria, result: AuditResult) -> Table:
-    heads = (Column("records in a class", "left"), Column("share of the records"))
+def _sizes(found: Criteria, result: AuditResult) -> ReportTable:
+    heads = (Head("records in a class", "left"), Head("share of the records"))
     rows = tuple(
         (
             _class_size(item.first, item.last),
@@ -113,4 +113,4 @@ def _sizes(found: Criteria, result: AuditResult) -> Table:
         )
         for item in found.class_sizes
     )
-    return Table("Class sizes", heads, rows, outputs=PAGE, captioned=True)
+    return ReportTable("Class sizes", heads, rows, outputs=PAGE, captioned=True)

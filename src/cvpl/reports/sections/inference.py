@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cvpl.reports.sections.section import PAGE, REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, REPORTS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult, Inference, InferenceRow, Reconstruction, SecretInference
 from cvpl.wording import UNKNOWN, counted, in_words, named, percent, sentence, span
 
@@ -28,16 +28,16 @@ POPULATION = (
 )
 
 
-def inference_section(result: AuditResult) -> Section:
+def inference_section(result: AuditResult) -> ReportSection:
     """The inference rate, the strongest attacker on each secret, and all attackers; nothing if it was not asked."""
     found = result.inference
     if found is None:
-        return Section("inference", "Attribute inference")
+        return ReportSection("inference", "Attribute inference")
     sentences = [Remark(_rate(found, result))]
     if found.together is not None and found.together.attackers:
         sentences.append(Remark(_together(found.together, result)))
     tables = (_strongest(found, result), _attackers(found, result))
-    return Section(
+    return ReportSection(
         "inference",
         "Attribute inference",
         sentences=tuple(sentences),
@@ -110,7 +110,7 @@ def _together(found: Reconstruction, result: AuditResult) -> str:
     )
 
 
-def _strongest(found: Inference, result: AuditResult) -> Table:
+def _strongest(found: Inference, result: AuditResult) -> ReportTable:
     """For each secret and score, the strongest attacker and the baselines."""
     k, rows = result.suppress_below, []
     for one in found.secrets:
@@ -135,31 +135,31 @@ def _strongest(found: Inference, result: AuditResult) -> Table:
                 )
             )
     heads = (
-        Column("secret", "name"),
-        Column("score", "left"),
-        Column("strongest attacker", "left"),
-        Column("originals"),
-        Column("controls"),
-        Column("attributable"),
-        Column("interval"),
-        Column("commonest value", least_width=120),
-        Column("model of controls", least_width=120),
+        Head("secret", "name"),
+        Head("score", "left"),
+        Head("strongest attacker", "left"),
+        Head("originals"),
+        Head("controls"),
+        Head("attributable"),
+        Head("interval"),
+        Head("commonest value", least_width=120),
+        Head("model of controls", least_width=120),
     )
-    return Table("The strongest attacker on each secret", heads, tuple(rows), captioned=True)
+    return ReportTable("The strongest attacker on each secret", heads, tuple(rows), captioned=True)
 
 
-def _attackers(found: Inference, result: AuditResult) -> Table:
+def _attackers(found: Inference, result: AuditResult) -> ReportTable:
     """Every attacker by accuracy."""
     k = result.suppress_below
     heads = (
-        Column("secret", "name"),
-        Column("attacker", "left"),
-        Column("columns"),
-        Column("score", "left"),
-        Column("originals"),
-        Column("controls"),
-        Column("attributable"),
-        Column("interval"),
+        Head("secret", "name"),
+        Head("attacker", "left"),
+        Head("columns"),
+        Head("score", "left"),
+        Head("originals"),
+        Head("controls"),
+        Head("attributable"),
+        Head("interval"),
     )
     rows = tuple(
         (
@@ -175,7 +175,7 @@ def _attackers(found: Inference, result: AuditResult) -> Table:
         for one in found.secrets
         for row in one.attackers
     )
-    return Table("All attackers on secrets", heads, rows, outputs=PAGE, folded=True)
+    return ReportTable("All attackers on secrets", heads, rows, outputs=PAGE, folded=True)
 
 
 def _notes(found: Inference) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import REPORTS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult, Membership, MembershipRate
 from cvpl.wording import UNKNOWN, counted, in_words, percent, printable, span
 
@@ -11,16 +11,16 @@ _CHANCE = 0.5
 _SAME = 1e-9
 
 
-def membership_section(result: AuditResult) -> Section:
+def membership_section(result: AuditResult) -> ReportSection:
     """The best true-positive rates and the area under the curve; without a control, that it was not measured."""
     found = result.membership
     if found is None:
-        return Section("membership", HEADING)
+        return ReportSection("membership", HEADING)
     sentences = [Remark(_sentence(found, result))]
     if result.verdict.kind == "not_assessable":
         text = "The release is not assessable. These figures say nothing of the risk."
         sentences.insert(0, Remark(text, "notice"))
-    return Section(
+    return ReportSection(
         "membership",
         HEADING,
         sentences=tuple(sentences),
@@ -65,17 +65,17 @@ def _rate(value: float) -> str:
     return f"{value:.1%}" if value < 0.01 else f"{value:.0%}"
 
 
-def _table(found: Membership, result: AuditResult) -> Table:
+def _table(found: Membership, result: AuditResult) -> ReportTable:
     columns = [
-        Column("false-positive rate", "left"),
-        Column("found"),
-        Column("95% interval"),
-        Column("best attacker", "name"),
+        Head("false-positive rate", "left"),
+        Head("found"),
+        Head("95% interval"),
+        Head("best attacker", "name"),
     ]
     if found.prior is not None:
-        columns += [Column("right"), Column("interval of right", least_width=100)]
+        columns += [Head("right"), Head("interval of right", least_width=100)]
     rows = tuple(_row(rate, found, result.suppress_below) for rate in found.rates)
-    return Table("True-positive rate of the best attacker", tuple(columns), rows)
+    return ReportTable("True-positive rate of the best attacker", tuple(columns), rows)
 
 
 def _row(rate: MembershipRate, found: Membership, k: int) -> tuple[str, ...]:

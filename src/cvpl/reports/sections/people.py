@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cvpl.evaluation.groups.groupings import BY_RARITY
-from cvpl.reports.sections.section import SCREENS, TERMINAL, Column, Figure, Remark, Section, Table, chart_of
+from cvpl.reports.sections.section import SCREENS, TERMINAL, Figure, Head, Remark, ReportSection, ReportTable, chart_of
 from cvpl.result import AtRisk, AuditResult, GroupRates
 from cvpl.result.people import (
     LOOK_ALIKES,
@@ -21,16 +21,16 @@ _WIDE = 90
 """Terminals at least this wide show intervals."""
 
 
-def people_section(result: AuditResult) -> Section:
+def people_section(result: AuditResult) -> ReportSection:
     """The maximum and the average, then one table per grouping."""
     heading, found = "Who is at risk", result.at_risk
     if found is None:
         unknown = "It is not known who is linked, so there are no rates by group."
-        return Section("people", heading, sentences=(Remark(unknown),))
+        return ReportSection("people", heading, sentences=(Remark(unknown),))
     pooled = (
         f"Groups and numbers below {found.suppress_below} are pooled or hidden, so that subtraction cannot reveal them."
     )
-    return Section(
+    return ReportSection(
         "people",
         heading,
         sentences=tuple(Remark(line) for line in _leads(result, found)),
@@ -73,15 +73,15 @@ def _most(found: AtRisk) -> str:
     return f"Highest: {least}{rate}, {where(most)}; average: {in_words(found.average, k=found.suppress_below)}."
 
 
-def _table(grouping: GroupRates, found: AtRisk) -> Table:
+def _table(grouping: GroupRates, found: AtRisk) -> ReportTable:
     name = printable(grouping.name)
     columns = (
-        Column(name, "left"),
-        Column("originals"),
-        Column("linked"),
-        Column("95% interval", least_width=_WIDE),
-        Column("control"),
-        Column("attributable"),
+        Head(name, "left"),
+        Head("originals"),
+        Head("linked"),
+        Head("95% interval", least_width=_WIDE),
+        Head("control"),
+        Head("attributable"),
     )
     rows = tuple(
         (
@@ -94,4 +94,4 @@ def _table(grouping: GroupRates, found: AtRisk) -> Table:
         )
         for row in grouping.rows
     )
-    return Table(f"Rates by {name}", columns, rows, outputs=TERMINAL)
+    return ReportTable(f"Rates by {name}", columns, rows, outputs=TERMINAL)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import REPORTS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult, Population
 from cvpl.wording import UNKNOWN, counted, percent, span
 
 
-def population_section(result: AuditResult) -> Section:
+def population_section(result: AuditResult) -> ReportSection:
     """One sentence, and the precision at each false-positive rate; nothing if the population is not given."""
     heading, found = "How often a link is right", result.population
     if found is None:
-        return Section("population", heading)
-    columns = (Column("false-positive rate"), Column("power"), Column("links that are right"), Column("95% interval"))
+        return ReportSection("population", heading)
+    columns = (Head("false-positive rate"), Head("power"), Head("links that are right"), Head("95% interval"))
     powers = {power.false_rate: power for power in result.power or ()}
     rows = tuple(
         (
@@ -23,11 +23,11 @@ def population_section(result: AuditResult) -> Section:
         )
         for item in found.precision
     )
-    return Section(
+    return ReportSection(
         "population",
         heading,
         sentences=(Remark(_sentence(result, found)),),
-        tables=(Table(heading, columns, rows),) if rows else (),
+        tables=(ReportTable(heading, columns, rows),) if rows else (),
         notes=("A link is right if the person is in the table, whichever record it points to.",) if rows else (),
         outputs=REPORTS,
     )

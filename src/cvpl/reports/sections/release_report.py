@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cvpl.answers.column_effects import column_effects
 from cvpl.estimates import FALSE_RATE, beyond_chance
-from cvpl.reports.sections.section import SCREENS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import SCREENS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult, ColumnTechnique, Recipient, TailShare
 from cvpl.wording import UNKNOWN, named, people_in_words, percent, points, printable, span
 
@@ -14,16 +14,16 @@ _NONE_SET = "none set"
 _EFFECT = "Kept: the share of people whose value is the same. Points: the change of {} when the column is left out."
 
 
-def initial_risk_section(result: AuditResult) -> Section:
+def initial_risk_section(result: AuditResult) -> ReportSection:
     """The figures of the originals as they are, the limits, and those of the release."""
     rows = tuple(_initial_rows(result))
     if not rows:
-        return Section("initial")
+        return ReportSection("initial")
     heads = (
-        Column("figure", "left"),
-        Column("initial", "left"),
-        Column("threshold", "left"),
-        Column("residual", "left"),
+        Head("figure", "left"),
+        Head("initial", "left"),
+        Head("threshold", "left"),
+        Head("residual", "left"),
     )
     notes = [
         "Initial: the originals as they are. Threshold: the limit of the policy on this figure. Residual: this release."
@@ -33,10 +33,10 @@ def initial_risk_section(result: AuditResult) -> Section:
             "The initial figures of attackers are those of the headline attacker on the originals themselves, over "
             f"{people_in_words(result.canaries.identity.asked, 1)}."
         )
-    return Section(
+    return ReportSection(
         "initial",
         "Initial risk, threshold, residual risk",
-        tables=(Table("Initial risk, threshold, residual risk", heads, rows),),
+        tables=(ReportTable("Initial risk, threshold, residual risk", heads, rows),),
         notes=tuple(notes),
         outputs=SCREENS,
     )
@@ -88,19 +88,19 @@ def _ends(low: float | None, high: float | None) -> str:
     return f" ({ends})" if ends else ""
 
 
-def techniques_section(result: AuditResult) -> Section:
+def techniques_section(result: AuditResult) -> ReportSection:
     """Every declared column with its role, what was done to it, and what it does to the risk."""
     if not result.techniques:
-        return Section("techniques")
+        return ReportSection("techniques")
     effects = column_effects(result)
     heads = [
-        Column("column", "name"),
-        Column("role", "name", least_width=70),
-        Column("technique seen", "left"),
-        Column("kept"),
+        Head("column", "name"),
+        Head("role", "name", least_width=70),
+        Head("technique seen", "left"),
+        Head("kept"),
     ]
     if effects.drops:
-        heads.append(Column(f"{effects.name}, points"))
+        heads.append(Head(f"{effects.name}, points"))
     rows = []
     for item in result.techniques:
         row = [named(item.column), item.role.replace("_", "-"), _technique(item), _kept(item, result.suppress_below)]
@@ -116,10 +116,10 @@ def techniques_section(result: AuditResult) -> Section:
         else "Without true matches, only ranges, groups and missing values can be seen in the release. Whether other "
         "values are kept, perturbed, swapped or synthetic cannot be told."
     )
-    return Section(
+    return ReportSection(
         "techniques",
         "What was done to each column",
-        tables=(Table("Columns, roles and techniques", tuple(heads), tuple(rows)),),
+        tables=(ReportTable("Columns, roles and techniques", tuple(heads), tuple(rows)),),
         notes=(note, *((_EFFECT.format(effects.name),) if effects.drops else ())),
         outputs=SCREENS,
     )
@@ -138,22 +138,22 @@ def _kept(item: ColumnTechnique, k: int) -> str:
     return percent(item.kept, k=k, of="values")
 
 
-def tail_section(result: AuditResult) -> Section:
+def tail_section(result: AuditResult) -> ReportSection:
     """The most exposed people beside the mean; nothing if there are too few people for a tail."""
     rows = tuple(_tail_row(item, result.suppress_below) for item in result.tail)
     if len(rows) < 2:
-        return Section("tail")
+        return ReportSection("tail")
     heads = (
-        Column("people", "name"),
-        Column("number"),
-        Column("linked"),
-        Column("95% interval"),
-        Column("best candidate right"),
+        Head("people", "name"),
+        Head("number"),
+        Head("linked"),
+        Head("95% interval"),
+        Head("best candidate right"),
     )
-    return Section(
+    return ReportSection(
         "tail",
         "The mean and the tail",
-        tables=(Table("The mean and the tail", heads, rows),),
+        tables=(ReportTable("The mean and the tail", heads, rows),),
         notes=(
             "Guidelines ask about each person, and a mean hides the most exposed. Exposed means rare: the fewer others "
             "have a person's values, settled before the attack. Linked counts look-alikes.",
@@ -173,20 +173,20 @@ def _tail_row(item: TailShare, k: int) -> tuple[str, ...]:
     )
 
 
-def recipients_section(result: AuditResult) -> Section:
+def recipients_section(result: AuditResult) -> ReportSection:
     """Who gets the release, which columns each holds, and what one attacker achieves with them."""
     if not result.recipients:
-        return Section("recipients")
+        return ReportSection("recipients")
     dead = result.verdict.kind == "not_assessable"
-    heads = (Column("recipient", "name"), Column("holds", "left"), Column("risk"), Column("95% interval"))
+    heads = (Head("recipient", "name"), Head("holds", "left"), Head("risk"), Head("95% interval"))
     rows = tuple(_recipient_row(item, result.suppress_below, dead=dead) for item in result.recipients)
     used = sorted({item.risk.attacker for item in result.recipients if item.risk is not None})
     by = f"attacker '{printable(used[0])}'" if used else "one attacker"
-    return Section(
+    return ReportSection(
         "recipients",
         "Recipients",
         sentences=(Remark("What each recipient can do with the columns that it holds about the people."),),
-        tables=(Table("Recipients", heads, rows, "stacked"),),
+        tables=(ReportTable("Recipients", heads, rows, "stacked"),),
         notes=(
             f"Measured with {by} alone, who knows these columns without error; the whole family may achieve more. The "
             "columns are those that the configuration states. Others that a recipient has are not counted.",

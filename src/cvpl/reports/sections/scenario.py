@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import REPORTS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AttackerScenario, AuditResult, MembershipRate
 from cvpl.wording import in_words, named, percent, sentence, span
 
 _CHANGED = "Columns or errors differ from the scenario's own: the configuration sets them."
 
 
-def scenario_section(result: AuditResult) -> Section:
+def scenario_section(result: AuditResult) -> ReportSection:
     """Who attacks, what they know, and what they achieve; nothing without a scenario."""
     found = result.attacker_scenario
     if found is None:
-        return Section("scenario")
-    heads = (Column("", "left"), Column("in this scenario", "left"))
+        return ReportSection("scenario")
+    heads = (Head("", "left"), Head("in this scenario", "left"))
     columns = ", ".join(map(named, found.columns))
     errors = "none" if not found.errors else f"{percent(found.errors)} of the values they know are another person's"
     rows = (
@@ -25,11 +25,11 @@ def scenario_section(result: AuditResult) -> Section:
         ("source", found.source),
     )
     text = f"The attackers were run in the scenario {_name(found)}. {_answer(result, found)}"
-    return Section(
+    return ReportSection(
         "scenario",
         f"Scenario: {_name(found)}",
         sentences=(Remark(text, "notice"),),
-        tables=(Table("The scenario", heads, rows),),
+        tables=(ReportTable("The scenario", heads, rows),),
         notes=(
             *(() if found.stated else (_CHANGED,)),
             "A scenario limits what attackers know, and its errors are an assumption. An attacker who knows more may "

@@ -48,8 +48,8 @@ Tone = Literal["plain", "quiet", "notice", "alarm", "good"]
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column: its head, the alignment of its cells, and the smallest terminal width that shows it.
+class Head:
+    """The head of a column, the alignment of its cells, and the smallest terminal width that shows it.
 
     The side `name` is left-aligned, for names that are never wrapped. `breaks` lets a page wrap long words anywhere, as
     for fingerprints.
@@ -62,7 +62,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """Rows of cells with their final text.
 
     `outputs` are the outputs that show the table; an output with a chart may already show the same numbers below it. If
@@ -76,7 +76,7 @@ class Table:
     """
 
     label: str
-    columns: tuple[Column, ...]
+    heads: tuple[Head, ...]
     rows: tuple[tuple[str, ...], ...]
     style: Literal["plain", "figures", "cards", "stacked"] = "plain"
     outputs: frozenset[Output] = EVERYWHERE
@@ -88,23 +88,23 @@ class Table:
     @property
     def named_by(self) -> int:
         """The index of the column with the row names: the first that is not right-aligned."""
-        return next((at for at, column in enumerate(self.columns) if column.side != "right"), 0)
+        return next((at for at, column in enumerate(self.heads) if column.side != "right"), 0)
 
     @property
     def stacks(self) -> bool:
         """Whether a narrow screen shows each row as a card."""
-        return self.style == "stacked" or len(self.columns) >= _STACKED_FROM
+        return self.style == "stacked" or len(self.heads) >= _STACKED_FROM
 
     @property
     def compact(self) -> bool:
         """Whether a card has two cells in a line: all of them are short."""
         return all(len(cell) <= _SHORT for row in self.rows for at, cell in enumerate(row) if at != self.named_by)
 
-    def filled(self) -> Table:
+    def filled(self) -> ReportTable:
         """The same table without empty columns."""
-        kept = [at for at in range(len(self.columns)) if not self.rows or any(row[at] for row in self.rows)]
-        columns = tuple(self.columns[at] for at in kept)
-        return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
+        kept = [at for at in range(len(self.heads)) if not self.rows or any(row[at] for row in self.rows)]
+        heads = tuple(self.heads[at] for at in kept)
+        return replace(self, heads=heads, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Layer(Enum):
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """One section of a report.
 
     Its parts are shown in this order: sentences, charts, tables, list, code, notes. `without_figure` is the text shown
@@ -162,7 +162,7 @@ class Section:
     sentences: tuple[Remark, ...] = ()
     figures: tuple[Figure, ...] = ()
     without_figure: str = ""
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     tables_open: bool = False
     items: tuple[Item, ...] = ()
     items_as: Literal["bullets", "quiet", "steps", "boxes"] = "bullets"
@@ -180,7 +180,7 @@ CLOSING = "closing"
 """The anchor of the last section, which states what the figures do not guarantee."""
 
 
-def sections_for(sections: Iterable[Section], output: Output) -> list[Section]:
+def sections_for(sections: Iterable[ReportSection], output: Output) -> list[ReportSection]:
     """The sections that an output shows, each with the tables that the output shows."""
     return [
         replace(section, tables=tuple(table for table in section.tables if output in table.outputs))

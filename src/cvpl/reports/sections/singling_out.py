@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, SCREENS, Head, Remark, ReportSection, ReportTable
 from cvpl.result import AuditResult, PredicateRow, SinglingOut, UniqueRecords
 from cvpl.wording import counted, in_words, named, percent, sentence, span
 
@@ -15,12 +15,12 @@ CHANCE = (
 """How to read the share that is unique in both tables."""
 
 
-def singling_out_section(result: AuditResult) -> Section:
+def singling_out_section(result: AuditResult) -> ReportSection:
     """The rate of predicates, then unique records; nothing if it was not measured."""
     found = result.singling_out
     if found is None:
-        return Section("singling_out", "Singling out")
-    return Section(
+        return ReportSection("singling_out", "Singling out")
+    return ReportSection(
         "singling_out",
         "Singling out",
         sentences=tuple(Remark(text) for text in (_rate(found, result), _exact(found, result)) if text),
@@ -84,7 +84,7 @@ def _exact(found: SinglingOut, result: AuditResult) -> str:
     )
 
 
-def _predicates(found: SinglingOut, result: AuditResult) -> Table:
+def _predicates(found: SinglingOut, result: AuditResult) -> ReportTable:
     k = result.suppress_below
     heads = ("columns", "predicates", "single out an original", "a control", "attributable", "interval")
     rows = tuple(
@@ -98,22 +98,22 @@ def _predicates(found: SinglingOut, result: AuditResult) -> Table:
         )
         for row in found.predicates
     )
-    return Table("Predicates from the release", tuple(Column(head) for head in heads), rows, captioned=True)
+    return ReportTable("Predicates from the release", tuple(Head(head) for head in heads), rows, captioned=True)
 
 
-def _uniques(found: SinglingOut, result: AuditResult) -> Table:
+def _uniques(found: SinglingOut, result: AuditResult) -> ReportTable:
     k = result.suppress_below
     first: list[tuple[str, UniqueRecords]] = [("all compared columns", found.all_columns)]
     if found.quasi_identifiers is not None:
         first.append(("all quasi-identifiers", found.quasi_identifiers))
     largest = sorted(found.sets, key=lambda item: (-item.both, -item.original, len(item.columns)))[:_SETS]
     listed = [*first, *((", ".join(map(named, item.columns)), item) for item in largest if item.original > 0)]
-    heads = (Column("columns", "left"), Column("unique originals"), Column("unique records"), Column("unique in both"))
+    heads = (Head("columns", "left"), Head("unique originals"), Head("unique records"), Head("unique in both"))
     rows = tuple(
         (name, percent(item.original, k=k), percent(item.released, k=k, of="records"), percent(item.both, k=k))
         for name, item in listed
     )
-    return Table("Unique records by columns", heads, rows, outputs=PAGE, captioned=True)
+    return ReportTable("Unique records by columns", heads, rows, outputs=PAGE, captioned=True)
 
 
 def _notes(found: SinglingOut, result: AuditResult) -> tuple[str, ...]:

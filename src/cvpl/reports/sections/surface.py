@@ -20,12 +20,12 @@ from cvpl.reports.sections.section import (
     REPORTS,
     TERMINAL,
     TITLE,
-    Column,
     Figure,
+    Head,
     Item,
     Remark,
-    Section,
-    Table,
+    ReportSection,
+    ReportTable,
     chart_of,
 )
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
@@ -44,55 +44,55 @@ _WIDE = 96
 """Terminals at least this wide show the linkage rate and the control rate beside the risk."""
 
 
-def surface_sections(result: SurfaceResult) -> list[Section]:
+def surface_sections(result: SurfaceResult) -> list[ReportSection]:
     """All sections of the report, from the answer to the provenance."""
     swept = "the blocking" if result.sweep == "blocking" else named(result.mechanism)
     gathered = gathered_warnings(result)
     closing = "These are estimates under the stated attacker, no guarantee. Audit every table before you release it."
     return [
-        Section(
+        ReportSection(
             TITLE,
             f"Risk surface of {swept} on {named(result.inputs['original'].name)}",
             sentences=(Remark(answer(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
+        ReportSection("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
         pointer_section([warning for warning, _ in gathered], len(gathered)),
         _settings(result),
         _doubts(result),
         _steps_section(_steps(result)),
         warnings_section([warning_item(warning, where) for warning, where in gathered]),
         *_cells(result),
-        Section("setting", "How it was measured", sentences=(Remark(setting(result)),), outputs=REPORTS),
+        ReportSection("setting", "How it was measured", sentences=(Remark(setting(result)),), outputs=REPORTS),
         _provenance(result),
         _repeat(result),
         configuration_section(result.provenance.config),
-        Section(CLOSING, sentences=(Remark(closing),), outputs=REPORTS),
+        ReportSection(CLOSING, sentences=(Remark(closing),), outputs=REPORTS),
     ]
 
 
-def _steps_section(steps: list[str]) -> Section:
+def _steps_section(steps: list[str]) -> ReportSection:
     items = tuple(Item(step) for step in steps)
-    return Section("next", "What to do next", items=items, items_as="steps", outputs=REPORTS)
+    return ReportSection("next", "What to do next", items=items, items_as="steps", outputs=REPORTS)
 
 
-def _settings(result: SurfaceResult) -> Section:
+def _settings(result: SurfaceResult) -> ReportSection:
     """Risk and utility over the strengths: the chart, and one row per strength."""
     name = figure_shown(result).capitalize()
     varied, heading = "strength", f"{name} and utility, the weakest setting first"
     if result.sweep == "blocking":
         varied, heading = "blocking", f"{name} and utility, the coarsest blocking first"
     columns = [
-        Column(varied, "name"),
-        Column("linked", least_width=_WIDE),
-        Column("control", least_width=_WIDE),
-        *map(Column, (figure_shown(result), "95% interval", "top-1", "utility")),
+        Head(varied, "name"),
+        Head("linked", least_width=_WIDE),
+        Head("control", least_width=_WIDE),
+        *map(Head, (figure_shown(result), "95% interval", "top-1", "utility")),
     ]
     drawn = any(row.draws for row in result.settings)
     if drawn:
-        columns.append(Column("draws", least_width=_WIDE))
+        columns.append(Head("draws", least_width=_WIDE))
     if result.target is not None:
-        columns.append(Column(f"meets {result.target.rate:.4g}"))
+        columns.append(Head(f"meets {result.target.rate:.4g}"))
     rows = []
     for row in result.settings:
         estimate, low, high = figure_of(result, row)
@@ -110,11 +110,11 @@ def _settings(result: SurfaceResult) -> Section:
         if drawn:
             cells.append(span(min(row.draws), max(row.draws)) if row.draws else "")
         rows.append((*cells, *([] if result.target is None else ["yes" if row.safe else "no"])))
-    return Section(
+    return ReportSection(
         "settings",
         heading,
         figures=(Figure(chart_of("risk_and_utility", result), tabled=True, in_notebook=True),),
-        tables=(Table("Settings", tuple(columns), tuple(rows), "stacked"),),
+        tables=(ReportTable("Settings", tuple(columns), tuple(rows), "stacked"),),
         tables_open=True,
         items=tuple(
             Item(f"No release at {printable(str(failed.strength))}: {sentence(printable(failed.reason))}")
@@ -125,17 +125,17 @@ def _settings(result: SurfaceResult) -> Section:
     )
 
 
-def _doubts(result: SurfaceResult) -> Section:
+def _doubts(result: SurfaceResult) -> ReportSection:
     limit = None if result.target is None else result.target.rate
     low = [row for row in result.settings if limit is None or (row.shown.estimate or 0.0) <= limit]
     doubted = [row for row in low if row.doubts]
     items = tuple(
         Item(stopped(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
     )
-    return Section("doubts", "Why a low figure does not count", level=3, items=items, outputs=REPORTS)
+    return ReportSection("doubts", "Why a low figure does not count", level=3, items=items, outputs=REPORTS)
 
 
-def _cells(result: SurfaceResult) -> list[Section]:
+def _cells(result: SurfaceResult) -> list[ReportSection]:
     """The rates of every strength at every threshold or false-positive rate; the page shows them as a heat map."""
     by_threshold = result.axis == "threshold"
     heading = "The rate over thresholds" if by_threshold else "The rate over false-positive rates"
@@ -143,7 +143,7 @@ def _cells(result: SurfaceResult) -> list[Section]:
     widest = max((row.cells for row in result.settings), key=len, default=[])
     if not widest:
         none = "There is no heat map: without a threshold, a control or true matches, no rate can be computed."
-        return [Section("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
+        return [ReportSection("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
     rows = tuple(
         (
             named(str(row.strength)),
@@ -152,11 +152,11 @@ def _cells(result: SurfaceResult) -> list[Section]:
         )
         for row in result.settings
     )
-    columns = (Column("", "left"), *(Column(f"{_at(cell)}  ") for cell in widest))
+    columns = (Head("", "left"), *(Head(f"{_at(cell)}  ") for cell in widest))
     # On a page, the same numbers are in the table under the chart, with words instead of marks.
-    table = Table(heading, columns, rows, outputs=TERMINAL, spread=True)
-    marks = Section("cells", heading, tables=(table,), notes=(_marks(result),), outputs=TERMINAL)
-    on_page = Section("cells", heading, figures=(figure,), folded=PAGE)
+    table = ReportTable(heading, columns, rows, outputs=TERMINAL, spread=True)
+    marks = ReportSection("cells", heading, tables=(table,), notes=(_marks(result),), outputs=TERMINAL)
+    on_page = ReportSection("cells", heading, figures=(figure,), folded=PAGE)
     return [on_page, marks]
 
 
@@ -192,22 +192,22 @@ def _steps(result: SurfaceResult) -> list[str]:
     ]
 
 
-def _provenance(result: SurfaceResult) -> Section:
+def _provenance(result: SurfaceResult) -> ReportSection:
     tables = list(result.inputs.items())
     for row in result.settings if result.sweep == "mechanism" else result.settings[:1]:
         at = "release" if result.sweep == "blocking" else f"release at {row.strength}"
         tables.append((at, row.release))
     text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
     text += rounding_in_words(result.suppress_below)
-    return Section(
+    return ReportSection(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )
 
 
-def _repeat(result: SurfaceResult) -> Section:
+def _repeat(result: SurfaceResult) -> ReportSection:
     command = _command(result)
     text = f"{SAME}:" if command else f"{SAME}; the mechanism was a user-defined function."
-    return Section("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
+    return ReportSection("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
 
 
 def _command(result: SurfaceResult) -> str | None:

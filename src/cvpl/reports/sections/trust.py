@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import SCREENS, Column, Figure, Remark, Section, Table, chart_of
+from cvpl.reports.sections.section import SCREENS, Figure, Head, Remark, ReportSection, ReportTable, chart_of
 from cvpl.result import AuditResult, SelfRate, Sensitivity
 from cvpl.wording import counted, named, people_in_words, percent, points, printable, sentence
 
 
-def blocks_section(result: AuditResult) -> Section:
+def blocks_section(result: AuditResult) -> ReportSection:
     """The number of blocks, pairs and candidates."""
-    return Section(
+    return ReportSection(
         "blocks",
         "Blocks",
         sentences=(Remark(_blocks(result)),),
@@ -41,10 +41,10 @@ def _several(count: int, noun: str, k: int) -> str:
     return counted(count, noun) if count == 1 else people_in_words(count, k, noun, None)
 
 
-def trust_section(result: AuditResult) -> Section:
+def trust_section(result: AuditResult) -> ReportSection:
     """Self-linkage, canaries and validity, one row each."""
     heading = "Can the attacker distinguish people at all?"
-    columns = (Column("check", "left"), Column("value"), Column("note", "left"))
+    columns = (Head("check", "left"), Head("value"), Head("note", "left"))
     rows = [*_self_linkage(result), *_canaries(result)]
     projection, valid = result.projection, result.validity
     if projection.components is not None:
@@ -60,7 +60,7 @@ def trust_section(result: AuditResult) -> Section:
         rows.append(("control and originals", alike, note))
     reasons = printable("; ".join(valid.reasons))
     rows.append(("result", "assessable" if valid.assessable else "not assessable", reasons))
-    return Section("trust", heading, tables=(Table(heading, columns, tuple(rows)),), outputs=SCREENS)
+    return ReportSection("trust", heading, tables=(ReportTable(heading, columns, tuple(rows)),), outputs=SCREENS)
 
 
 def _self_linkage(result: AuditResult) -> list[tuple[str, str, str]]:
@@ -113,13 +113,13 @@ def _sample(rate: SelfRate) -> str:
     return "" if rate.asked >= rate.records else f"sample of {rate.asked:,} of {rate.records:,}"
 
 
-def sensitivity_section(result: AuditResult) -> Section:
+def sensitivity_section(result: AuditResult) -> ReportSection:
     """How much the figures change under other choices of blocking, encoding and scaling."""
     heading, found = "Figures under other choices", result.sensitivity
     if found is None or len(found.variations) < 2:
-        return Section("sensitivity", heading)
+        return ReportSection("sensitivity", heading)
     choices = dict.fromkeys(variation.choice for variation in found.variations)
-    return Section(
+    return ReportSection(
         "sensitivity",
         heading,
         level=3,
@@ -141,8 +141,8 @@ def _moves(found: Sensitivity) -> str:
     return f"{who}: {text}." if text else f"{who}."
 
 
-def _choices(found: Sensitivity, choice: str, k: int) -> Table:
-    columns = (Column(printable(choice), "left"), *(Column(name) for name in ("power at 5%", "linked", "attributable")))
+def _choices(found: Sensitivity, choice: str, k: int) -> ReportTable:
+    columns = (Head(printable(choice), "left"), *(Head(name) for name in ("power at 5%", "linked", "attributable")))
     rows = tuple(
         (
             named(item.name),
@@ -153,4 +153,4 @@ def _choices(found: Sensitivity, choice: str, k: int) -> Table:
         for item in found.variations
         if item.choice == choice
     )
-    return Table(f"Other choices: {printable(choice)}", columns, rows, folded=True)
+    return ReportTable(f"Other choices: {printable(choice)}", columns, rows, folded=True)
