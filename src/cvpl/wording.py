@@ -107,6 +107,12 @@ def span(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
 
 
+def bracketed_span(low: float | None, high: float | None) -> str:
+    """An interval in brackets, with a space before it, to stand after its figure; empty where it is not given."""
+    ends = span(low, high)
+    return f" ({ends})" if ends else ""
+
+
 def points(difference: float | None) -> str:
     """Format the difference of two shares in percentage points, with its sign; "n/a" where it is null.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import TERMINAL, WRITTEN, Head, Item, Output, Remark, ReportSection, ReportTable
+from cvpl.reports.sections.section import TERMINAL, WRITTEN, Column, Item, Output, Remark, ReportSection, table_of
 from cvpl.result import AssumedColumn, Assumptions
 from cvpl.wording import named, printable, sentence, typed
 
@@ -18,9 +18,12 @@ def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Outp
     """
     if assumptions is None:
         return ReportSection("assumptions")
-    columns = (Head("column", "name"), Head("used as", "left"), Head("why", "left"))
-    ordered = sorted(assumptions.columns, key=lambda item: item.doubt is None)
-    rows = tuple((named(item.column), _use(item), _why(item)) for item in ordered)
+    columns: tuple[Column[AssumedColumn], ...] = (
+        Column("column", lambda item: named(item.column), "name"),
+        Column("used as", _use, "left"),
+        Column("why", _why, "left"),
+    )
+    doubtful_first = sorted(assumptions.columns, key=lambda item: item.doubt is None)
     text = (
         "There was no configuration, so roles and types are guesses, and the figures are only as good as they are. "
         f"Correct what is wrong in the {typed('audit.yaml')} that was used, and audit again with it."
@@ -29,7 +32,7 @@ def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Outp
         "assumptions",
         ASSUMED,
         sentences=(*_unread(assumptions), Remark(text, "notice")),
-        tables=(ReportTable(ASSUMED, columns, rows, "stacked"),),
+        tables=(table_of(ASSUMED, doubtful_first, columns, style="stacked"),),
         items=tuple(Item(sentence(printable(note))) for note in assumptions.notes),
         outputs=outputs,
     )

@@ -39,13 +39,13 @@ from cvpl.reports.sections.section import (
     PAGE,
     REPORTS,
     WRITTEN,
-    Head,
+    Column,
     Item,
     Layer,
     Output,
     Remark,
     ReportSection,
-    ReportTable,
+    table_of,
 )
 from cvpl.reports.sections.sheet.first_warning import doubtful_lines
 from cvpl.reports.sections.singling_out import singling_out_section
@@ -153,18 +153,21 @@ def _reviewers(result: AuditResult) -> ReportSection:
         "These figures support an expert's judgement. They certify nothing: no figure can decide whether a release is "
         "anonymous."
     )
-    heads = ("requirement", "status", "value", "figure", "source", "what it does not cover")
-    rows = tuple(
-        (item.requirement, item.status, item.value, item.figure, item.source, item.not_covered)
-        for item in requirements(result)
+    heading = "What reviewers ask for"
+    table = table_of(
+        heading,
+        requirements(result),
+        (
+            Column("requirement", lambda item: item.requirement, "left"),
+            Column("status", lambda item: item.status, "left"),
+            Column("value", lambda item: item.value, "left"),
+            Column("figure", lambda item: item.figure, "left"),
+            Column("source", lambda item: item.source, "left"),
+            Column("what it does not cover", lambda item: item.not_covered, "left"),
+        ),
+        style="stacked",
     )
-    table = ReportTable("What reviewers ask for", tuple(Head(head, "left") for head in heads), rows, "stacked")
-    return ReportSection(
-        "reviewers",
-        "What reviewers ask for",
-        sentences=(Remark(purpose),),
-        tables=(table,),
-    )
+    return ReportSection("reviewers", heading, sentences=(Remark(purpose),), tables=(table,))
 
 
 def _limits(result: AuditResult) -> list[ReportSection]:

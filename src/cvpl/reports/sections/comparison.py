@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from cvpl.answers.column_drops import compared_drops
+from cvpl.answers.column_effects import ColumnDrop
 from cvpl.answers.recommendation import costs, meets, recommendation, reservations
-from cvpl.answers.release_figure import HIGH, best_first, compared_figure, compared_figures
+from cvpl.answers.release_figure import HIGH, ReleaseFigure, best_first, compared_figure, compared_figures
+from cvpl.reports.inferred_releases import InferredRelease
 from cvpl.reports.sections.audit import NO_GUARANTEE
 from cvpl.reports.sections.compared_inference import compared_inference_section
 from cvpl.reports.sections.comparison_details import (
@@ -24,13 +29,13 @@ from cvpl.reports.sections.section import (
     SCREENS,
     TERMINAL,
     TITLE,
+    Column,
     Figure,
-    Head,
     Item,
     Remark,
     ReportSection,
-    ReportTable,
     chart_of,
+    table_of,
 )
 from cvpl.reports.sections.warnings import pointer_section, shared_items, warnings_section
 from cvpl.result import ComparedRelease, ComparisonResult
@@ -75,7 +80,7 @@ def comparison_sections(result: ComparisonResult) -> list[ReportSection]:
         utility_section(result),
         criteria_section(result),
         compared_inference_section(
-            [(release.name, release.inference, result.suppress_below) for release in best_first(result)]
+            [InferredRelease(release.name, release.inference, result.suppress_below) for release in best_first(result)]
         ),
         attackers_section(result),
         differences_section(result),
@@ -99,30 +104,19 @@ def _order(result: ComparisonResult) -> ReportSection:
     figures = compared_figures(result)
     kinds = list(dict.fromkeys(figure.kind for figure in figures if figure.kind is not None))
     judged = any(release.policies for release in result.releases)
-    columns = [
-        Head("release", "left"),
-        Head("place", least_width=_WIDE),
-        Head({"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"),
-        Head("95% interval"),
-        *([Head("policy", "name")] if judged else []),
-        Head("utility"),
-        Head("efficient", "name"),
-        Head("but", "left", least_width=130),
-    ]
-    rows = []
-    for release, figure in zip(best_first(result), figures, strict=True):
-        rows.append(
-            (
-                named(release.name),
-                _place(release, ranked),
-                figure.value,
-                figure.interval if release.assessable else "",
-                *([{True: "met", False: "not met", None: UNKNOWN}[meets(release)]] if judged else []),
-                score_in_words(release.utility.score),
-                efficient_in_words(release, result.suppress_below),
-                "; ".join(costs(release)) if release.assessable else "",
-            )
-        )
+    measured = {"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"
+    met = {True: "met", False: "not met", None: UNKNOWN}
+    columns: tuple[Column[tuple[ComparedRelease, ReleaseFigure]], ...] = (
+        Column("release", lambda row: named(row[0].name), "left"),
+        Column("place", lambda row: _place(row[0], ranked), least_width=_WIDE),
+        Column(measured, lambda row: row[1].value),
+        Column("95% interval", lambda row: row[1].interval if row[0].assessable else ""),
+        Column("policy", lambda row: met[meets(row[0])], "name", shown=judged),
+        Column("utility", lambda row: score_in_words(row[0].utility.score)),
+        Column("efficient", lambda row: efficient_in_words(row[0], result.suppress_below), "name"),
+        Column("but", lambda row: "; ".join(costs(row[0])) if row[0].assessable else "", "left", least_width=130),
+    )
+    table = table_of(heading, zip(best_first(result), figures, strict=True), columns, style="stacked")
     tied = "A place such as 2-3 is a tie: the difference is within error."
     efficient = (
         "Efficient: no other release has less risk and more utility. It may still be high: the word stands beside a "
@@ -133,7 +127,7 @@ def _order(result: ComparisonResult) -> ReportSection:
         "order",
         heading,
         figures=(Figure(chart_of("compared_rulers", result), tabled=True, in_notebook=True),),
-        tables=(ReportTable(heading, tuple(columns), tuple(rows), "stacked"),),
+        tables=(table,),
         tables_open=True,
         notes=(f"{_risk_read(result)} {_setting(result)}".strip(), f"{tied} {efficient} {policy}".strip()),
         outputs=EVERYWHERE,
@@ -192,15 +186,17 @@ def _columns(result: ComparisonResult) -> ReportSection:
     if found.within_error:
         within = f"No single column stands out: without any one of them, {found.figure} changes within error."
         return ReportSection("columns", heading, sentences=(Remark(within),), outputs=SCREENS)
-    rows = tuple(
-        (named(name), *(UNKNOWN if name not in drops else points(-drops[name].drop) for drops in found.by_release))
-        for name in found.columns
-    )
-    heads = (Head("column", "left"), *(Head(named(name)) for name in found.releases))
+    columns: list[Column[str]] = [Column("column", named, "left")]
+    for release, drops in zip(found.releases, found.by_release, strict=True):
+        columns.append(Column(named(release), partial(_dropped, drops)))
     # On a page, the same numbers are in the table under the chart.
-    table = ReportTable(heading, heads, rows, outputs=TERMINAL, numbered=True)
+    table = table_of(heading, found.columns, columns, outputs=TERMINAL, numbered=True)
     meaning = f"Change of {found.figure}, in percentage points, when the column is left out."
     return ReportSection("columns", heading, figures=(figure,), tables=(table,), notes=(meaning,), outputs=SCREENS)
+
+
+def _dropped(drops: Mapping[str, ColumnDrop], column: str) -> str:
+    return points(-drops[column].drop) if column in drops else UNKNOWN
 
 
 def _steps(result: ComparisonResult) -> list[str]:

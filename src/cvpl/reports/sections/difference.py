@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cvpl.reports.difference import Change, ResultDifference
-from cvpl.reports.sections.section import TERMINAL, Head, Item, Remark, ReportSection, ReportTable
+from cvpl.reports.sections.section import TERMINAL, Column, Item, Remark, ReportSection, table_of
 from cvpl.wording import percent, points, printable, sentence
 
 _BEYOND = {True: "beyond error", False: "within error", None: "no interval"}
@@ -15,14 +15,12 @@ def difference_sections(found: ResultDifference) -> list[ReportSection]:
         "Beyond error: the 95% interval of the difference excludes 0. Within error: it includes 0, judged by these two "
         "results alone; `cvpl compare` pairs people and can detect smaller differences. No interval: not comparable."
     )
-    columns = (
-        Head("figure", "left"),
-        *map(Head, ("before", "after", "points")),
-        Head("change", "left"),
-    )
-    rows = tuple(
-        (change.figure, percent(change.before), percent(change.after), points(change.difference), _outcome(change))
-        for change in found.changes
+    columns: tuple[Column[Change], ...] = (
+        Column("figure", lambda change: change.figure, "left"),
+        Column("before", lambda change: percent(change.before)),
+        Column("after", lambda change: percent(change.after)),
+        Column("points", lambda change: points(change.difference)),
+        Column("change", _outcome, "left"),
     )
     lists = {
         "Inputs that differ": found.inputs,
@@ -34,7 +32,7 @@ def difference_sections(found: ResultDifference) -> list[ReportSection]:
         ReportSection(
             "changes",
             sentences=tuple(Remark(sentence(printable(line)), "notice") for line in found.cautions),
-            tables=(ReportTable("Changes", columns, rows),),
+            tables=(table_of("Changes", found.changes, columns),),
             notes=(note,),
             outputs=TERMINAL,
         ),

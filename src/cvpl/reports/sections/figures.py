@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from cvpl.reports.sections.facts import Fact, facts
-from cvpl.reports.sections.section import EVERYWHERE, SCREENS, Figure, Head, ReportSection, ReportTable, chart_of
+from cvpl.reports.sections.section import (
+    EVERYWHERE,
+    SCREENS,
+    Column,
+    Figure,
+    ReportSection,
+    ReportTable,
+    chart_of,
+    table_of,
+)
 from cvpl.result import AuditResult
 from cvpl.wording import UNKNOWN, percent, span
 
-COLUMNS = (Head("figure", "left"), Head("value"), Head("95% interval"), Head("meaning", "left"))
+_COLUMNS: tuple[Column[Fact], ...] = (
+    Column("figure", lambda fact: fact.name, "left"),
+    Column("value", lambda fact: fact.value),
+    Column("95% interval", lambda fact: fact.interval),
+    Column("meaning", lambda fact: fact.meaning, "left"),
+)
 
 
 def figures_section(result: AuditResult) -> ReportSection:
     """The figures behind the verdict."""
-    table = ReportTable("Figures", COLUMNS, _rows(facts(result)), "figures")
+    table = figures_table("Figures", facts(result))
     return ReportSection("figures", "The figures behind the verdict", tables=(table,), outputs=EVERYWHERE)
 
 
@@ -111,10 +126,6 @@ def _figures(anchor: str, heading: str, found: Sequence[Fact]) -> ReportSection:
     return ReportSection(anchor, heading, tables=(figures_table(heading, found),) if found else (), outputs=SCREENS)
 
 
-def figures_table(label: str, found: Sequence[Fact]) -> ReportTable:
+def figures_table(label: str, found: Sequence[Fact], style: Literal["figures", "cards"] = "figures") -> ReportTable:
     """A table of figures with their intervals and meanings."""
-    return ReportTable(label, COLUMNS, _rows(found), "figures")
-
-
-def _rows(found: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
-    return tuple((fact.name, fact.value, fact.interval, fact.meaning) for fact in found)
+    return table_of(label, found, _COLUMNS, style=style)

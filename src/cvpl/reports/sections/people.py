@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from cvpl.evaluation.groups.groupings import BY_RARITY
-from cvpl.reports.sections.section import SCREENS, TERMINAL, Figure, Head, Remark, ReportSection, ReportTable, chart_of
+from cvpl.reports.sections.section import (
+    SCREENS,
+    TERMINAL,
+    Column,
+    Figure,
+    Remark,
+    ReportSection,
+    ReportTable,
+    chart_of,
+    table_of,
+)
 from cvpl.result import AtRisk, AuditResult, GroupRates
 from cvpl.result.people import (
     LOOK_ALIKES,
@@ -15,7 +25,7 @@ from cvpl.result.people import (
     stands_out,
     where,
 )
-from cvpl.wording import counted, in_words, named, printable, span
+from cvpl.wording import bracketed_span, counted, in_words, named, printable
 
 _WIDE = 90
 """Terminals at least this wide show intervals."""
@@ -63,35 +73,27 @@ def _most(found: AtRisk) -> str:
             f"On average {in_words(found.average, k=found.suppress_below)} are linked, so at least as many are linked "
             "in some group."
         )
-    ends = span(most.low, most.high)
-    rate = (
-        f"{in_words(most.estimate, k=found.suppress_below)} ({ends})"
-        if ends
-        else in_words(most.estimate, k=found.suppress_below)
-    )
+    rate = in_words(most.estimate, k=found.suppress_below) + bracketed_span(most.low, most.high)
     least = "at least " if most.at_least else ""
     return f"Highest: {least}{rate}, {where(most)}; average: {in_words(found.average, k=found.suppress_below)}."
 
 
 def _table(grouping: GroupRates, found: AtRisk) -> ReportTable:
     name = printable(grouping.name)
-    columns = (
-        Head(name, "left"),
-        Head("originals"),
-        Head("linked"),
-        Head("95% interval", least_width=_WIDE),
-        Head("control"),
-        Head("attributable"),
-    )
-    rows = tuple(
+    return table_of(
+        f"Rates by {name}",
+        grouping.rows,
         (
-            counted(row.groups, "small group") if row.label is None else named(row.label),
-            f"{row.records:,}",
-            linked_words(row, found),
-            interval_words(row),
-            control_words(row, found),
-            attributable_words(row, found),
-        )
-        for row in grouping.rows
+            Column(
+                name,
+                lambda row: counted(row.groups, "small group") if row.label is None else named(row.label),
+                "left",
+            ),
+            Column("originals", lambda row: f"{row.records:,}"),
+            Column("linked", lambda row: linked_words(row, found)),
+            Column("95% interval", interval_words, least_width=_WIDE),
+            Column("control", lambda row: control_words(row, found)),
+            Column("attributable", lambda row: attributable_words(row, found)),
+        ),
+        outputs=TERMINAL,
     )
-    return ReportTable(f"Rates by {name}", columns, rows, outputs=TERMINAL)

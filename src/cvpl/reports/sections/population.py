@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import REPORTS, Head, Remark, ReportSection, ReportTable
+from cvpl.reports.sections.section import REPORTS, Column, Remark, ReportSection, table_of
 from cvpl.result import AuditResult, Population
 from cvpl.wording import UNKNOWN, counted, percent, span
 
@@ -12,23 +12,23 @@ def population_section(result: AuditResult) -> ReportSection:
     heading, found = "How often a link is right", result.population
     if found is None:
         return ReportSection("population", heading)
-    columns = (Head("false-positive rate"), Head("power"), Head("links that are right"), Head("95% interval"))
-    powers = {power.false_rate: power for power in result.power or ()}
-    rows = tuple(
+    powers = {power.false_rate: power.power for power in result.power or ()}
+    table = table_of(
+        heading,
+        found.precision,
         (
-            f"{item.false_rate:.0%}",
-            percent(powers[item.false_rate].power, k=result.suppress_below),
-            UNKNOWN if item.low is None else percent(item.precision),
-            span(item.low, item.high),
-        )
-        for item in found.precision
+            Column("false-positive rate", lambda item: f"{item.false_rate:.0%}"),
+            Column("power", lambda item: percent(powers[item.false_rate], k=result.suppress_below)),
+            Column("links that are right", lambda item: UNKNOWN if item.low is None else percent(item.precision)),
+            Column("95% interval", lambda item: span(item.low, item.high)),
+        ),
     )
     return ReportSection(
         "population",
         heading,
         sentences=(Remark(_sentence(result, found)),),
-        tables=(ReportTable(heading, columns, rows),) if rows else (),
-        notes=("A link is right if the person is in the table, whichever record it points to.",) if rows else (),
+        tables=(table,) if table.rows else (),
+        notes=("A link is right if the person is in the table, whichever record it points to.",) if table.rows else (),
         outputs=REPORTS,
     )
 

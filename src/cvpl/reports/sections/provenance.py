@@ -9,7 +9,16 @@ from typing import Any
 import yaml
 
 from cvpl.config.family import FAMILY
-from cvpl.reports.sections.section import PAGE, WRITTEN, Head, Output, Remark, ReportSection, ReportTable
+from cvpl.reports.sections.section import (
+    PAGE,
+    WRITTEN,
+    Column,
+    Output,
+    Remark,
+    ReportSection,
+    ReportTable,
+    table_of,
+)
 from cvpl.result import AuditResult, Input
 from cvpl.wording import UNKNOWN, is_unseen, named, printable, rounding_in_words
 
@@ -66,18 +75,14 @@ def versions(found: Mapping[str, str]) -> str:
 
 def inputs_table(tables: Iterable[tuple[str, Input]]) -> ReportTable:
     """The input tables with their sizes and checksums."""
-    columns = (
-        Head("table", "left"),
-        Head("name", "left"),
-        Head("rows"),
-        Head("columns"),
-        Head("SHA-256", "left", breaks=True),
+    columns: tuple[Column[tuple[str, Input]], ...] = (
+        Column("table", lambda row: printable(row[0]), "left"),
+        Column("name", lambda row: named(row[1].name), "left"),
+        Column("rows", lambda row: f"{row[1].rows:,}"),
+        Column("columns", lambda row: f"{row[1].columns:,}"),
+        Column("SHA-256", lambda row: printable(row[1].sha256 or UNKNOWN), "left", breaks=True),
     )
-    rows = tuple(
-        (printable(role), named(item.name), f"{item.rows:,}", f"{item.columns:,}", printable(item.sha256 or UNKNOWN))
-        for role, item in tables
-    )
-    return ReportTable("Inputs", columns, rows, "stacked")
+    return table_of("Inputs", tables, columns, style="stacked")
 
 
 def command(result: AuditResult) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypedDict, TypeVar, Unpack
 
 if TYPE_CHECKING:
     from cvpl.charts import Chart, Drawing
+
+Row = TypeVar("Row")
 
 
 class Output(Enum):
@@ -47,6 +49,10 @@ Tone = Literal["plain", "quiet", "notice", "alarm", "good"]
 """The emphasis of a sentence: `notice` should be read first, `alarm` closes a gate, `good` is a policy that is met."""
 
 
+Side = Literal["left", "right", "name"]
+Style = Literal["plain", "figures", "cards", "stacked"]
+
+
 @dataclass(frozen=True)
 class Head:
     """The head of a column, the alignment of its cells, and the smallest terminal width that shows it.
@@ -56,9 +62,37 @@ class Head:
     """
 
     name: str
-    side: Literal["left", "right", "name"] = "right"
+    side: Side = "right"
     least_width: int = 0
     breaks: bool = False
+
+
+@dataclass(frozen=True)
+class Column(Generic[Row]):
+    """A declared column: its head, and the text of its cell in a row. A table leaves a column out that is not shown."""
+
+    name: str
+    cell: Callable[[Row], str]
+    side: Side = "right"
+    least_width: int = 0
+    breaks: bool = False
+    shown: bool = True
+
+    @property
+    def head(self) -> Head:
+        """The head of the column."""
+        return Head(self.name, self.side, self.least_width, self.breaks)
+
+
+class _Look(TypedDict, total=False):
+    """How a table is shown, as in `ReportTable`."""
+
+    style: Style
+    outputs: frozenset[Output]
+    spread: bool
+    numbered: bool
+    folded: bool
+    captioned: bool
 
 
 @dataclass(frozen=True)
@@ -78,7 +112,7 @@ class ReportTable:
     label: str
     heads: tuple[Head, ...]
     rows: tuple[tuple[str, ...], ...]
-    style: Literal["plain", "figures", "cards", "stacked"] = "plain"
+    style: Style = "plain"
     outputs: frozenset[Output] = EVERYWHERE
     spread: bool = False
     numbered: bool = False
@@ -105,6 +139,13 @@ class ReportTable:
         kept = [at for at in range(len(self.heads)) if not self.rows or any(row[at] for row in self.rows)]
         heads = tuple(self.heads[at] for at in kept)
         return replace(self, heads=heads, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
+
+
+def table_of(label: str, rows: Iterable[Row], columns: Iterable[Column[Row]], **look: Unpack[_Look]) -> ReportTable:
+    """The table with a row for each of `rows`, whose cells are those of the columns."""
+    shown = [column for column in columns if column.shown]
+    cells = tuple(tuple(column.cell(row) for column in shown) for row in rows)
+    return ReportTable(label, tuple(column.head for column in shown), cells, **look)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cvpl.answers.surface_answer import (
     answer,
     figure_of,
@@ -20,16 +22,16 @@ from cvpl.reports.sections.section import (
     REPORTS,
     TERMINAL,
     TITLE,
+    Column,
     Figure,
-    Head,
     Item,
     Remark,
     ReportSection,
-    ReportTable,
     chart_of,
+    table_of,
 )
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
-from cvpl.result import SurfaceCell, SurfaceResult
+from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
 from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped, typed
 
 _ONE_DRAW = (
@@ -82,39 +84,28 @@ def _settings(result: SurfaceResult) -> ReportSection:
     varied, heading = "strength", f"{name} and utility, the weakest setting first"
     if result.sweep == "blocking":
         varied, heading = "blocking", f"{name} and utility, the coarsest blocking first"
-    columns = [
-        Head(varied, "name"),
-        Head("linked", least_width=_WIDE),
-        Head("control", least_width=_WIDE),
-        *map(Head, (figure_shown(result), "95% interval", "top-1", "utility")),
-    ]
-    drawn = any(row.draws for row in result.settings)
-    if drawn:
-        columns.append(Head("draws", least_width=_WIDE))
-    if result.target is not None:
-        columns.append(Head(f"meets {result.target.rate:.4g}"))
-    rows = []
-    for row in result.settings:
-        estimate, low, high = figure_of(result, row)
-        cells = [
-            named(str(row.strength)),
-            percent(row.linkage_rate.estimate, k=result.suppress_below),
-            percent(None if row.control is None else row.control.rate, k=result.suppress_below),
-            *(
-                percent(estimate, k=result.suppress_below),
-                span(low, high),
-                percent(row.top1_hit_rate, k=result.suppress_below),
-                score(row.utility.mean),
-            ),
-        ]
-        if drawn:
-            cells.append(span(min(row.draws), max(row.draws)) if row.draws else "")
-        rows.append((*cells, *([] if result.target is None else ["yes" if row.safe else "no"])))
+    k, target = result.suppress_below, "" if result.target is None else f"meets {result.target.rate:.4g}"
+    columns: tuple[Column[SurfaceSetting], ...] = (
+        Column(varied, lambda row: named(str(row.strength)), "name"),
+        Column("linked", lambda row: percent(row.linkage_rate.estimate, k=k), least_width=_WIDE),
+        Column("control", partial(_control_rate, k), least_width=_WIDE),
+        Column(figure_shown(result), lambda row: percent(figure_of(result, row)[0], k=k)),
+        Column("95% interval", lambda row: span(*figure_of(result, row)[1:])),
+        Column("top-1", lambda row: percent(row.top1_hit_rate, k=k)),
+        Column("utility", lambda row: score(row.utility.mean)),
+        Column(
+            "draws",
+            lambda row: span(min(row.draws), max(row.draws)) if row.draws else "",
+            least_width=_WIDE,
+            shown=any(row.draws for row in result.settings),
+        ),
+        Column(target, lambda row: "yes" if row.safe else "no", shown=result.target is not None),
+    )
     return ReportSection(
         "settings",
         heading,
         figures=(Figure(chart_of("risk_and_utility", result), tabled=True, in_notebook=True),),
-        tables=(ReportTable("Settings", tuple(columns), tuple(rows), "stacked"),),
+        tables=(table_of("Settings", result.settings, columns, style="stacked"),),
         tables_open=True,
         items=tuple(
             Item(f"No release at {printable(str(failed.strength))}: {sentence(printable(failed.reason))}")
@@ -123,6 +114,10 @@ def _settings(result: SurfaceResult) -> ReportSection:
         notes=(f"{risk_read(result)} Utility is the mean of four figures, from 0 to 1.",),
         outputs=EVERYWHERE,
     )
+
+
+def _control_rate(k: int, row: SurfaceSetting) -> str:
+    return percent(None if row.control is None else row.control.rate, k=k)
 
 
 def _doubts(result: SurfaceResult) -> ReportSection:
@@ -144,17 +139,10 @@ def _cells(result: SurfaceResult) -> list[ReportSection]:
     if not widest:
         none = "There is no heat map: without a threshold, a control or true matches, no rate can be computed."
         return [ReportSection("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
-    rows = tuple(
-        (
-            named(str(row.strength)),
-            *(_cell(cell) for cell in row.cells),
-            *[UNKNOWN] * (len(widest) - len(row.cells)),
-        )
-        for row in result.settings
-    )
-    columns = (Head("", "left"), *(Head(f"{_at(cell)}  ") for cell in widest))
+    columns: list[Column[SurfaceSetting]] = [Column("", lambda row: named(str(row.strength)), "left")]
+    columns += [Column(f"{_at(cell)}  ", partial(_cell, at)) for at, cell in enumerate(widest)]
     # On a page, the same numbers are in the table under the chart, with words instead of marks.
-    table = ReportTable(heading, columns, rows, outputs=TERMINAL, spread=True)
+    table = table_of(heading, result.settings, columns, outputs=TERMINAL, spread=True)
     marks = ReportSection("cells", heading, tables=(table,), notes=(_marks(result),), outputs=TERMINAL)
     on_page = ReportSection("cells", heading, figures=(figure,), folded=PAGE)
     return [on_page, marks]
@@ -169,7 +157,10 @@ def _marks(result: SurfaceResult) -> str:
     return f"{'; '.join(marks)}."
 
 
-def _cell(cell: SurfaceCell) -> str:
+def _cell(at: int, row: SurfaceSetting) -> str:
+    if at >= len(row.cells):
+        return UNKNOWN
+    cell = row.cells[at]
     rate = cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
     return percent(rate) + ("*" if cell.safe else "?" if cell.contradicted else " ") + ("!" if cell.steep else " ")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.assumptions import assumptions_section
@@ -13,19 +15,19 @@ from cvpl.reports.sections.section import (
     REPORTS,
     SCREENS,
     TITLE,
+    Column,
     Figure,
-    Head,
     Item,
     Remark,
     ReportSection,
-    ReportTable,
     chart_of,
+    table_of,
 )
 from cvpl.reports.sections.top import policy_sentence
 from cvpl.reports.sections.trial_figures import trial_figures
 from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
-from cvpl.result import TrialResult
+from cvpl.result import TrialResult, TrialRound
 from cvpl.wording import (
     UNKNOWN,
     in_words,
@@ -119,36 +121,32 @@ def _rounds(result: TrialResult) -> ReportSection:
     """One row per round, and the reasons of those that failed."""
     rates = [power.false_rate for power in result.power]
     known = any(item.top1_hit_rate is not None for item in result.rounds)
-    columns = [
-        Head("round"),
-        Head("in"),
-        Head("out"),
-        Head("released", least_width=_WIDE),
-        *(Head(f"at {rate:.0%}") for rate in rates),
-        *([Head("top-1")] if known else []),
-    ]
-    k, rows = result.suppress_below, []
-    for item in result.finished:
-        powers = {one.false_rate: one.power for one in item.power}
-        rows.append(
-            (
-                str(item.number),
-                f"{item.inside:,}",
-                f"{item.outside:,}",
-                UNKNOWN if item.released is None else f"{item.released:,}",
-                *(percent(powers.get(rate), k=k) for rate in rates),
-                *([percent(item.top1_hit_rate, k=k)] if known else []),
-            )
-        )
+    k = result.suppress_below
+    columns: tuple[Column[TrialRound], ...] = (
+        Column("round", lambda item: str(item.number)),
+        Column("in", lambda item: f"{item.inside:,}"),
+        Column("out", lambda item: f"{item.outside:,}"),
+        Column(
+            "released",
+            lambda item: UNKNOWN if item.released is None else f"{item.released:,}",
+            least_width=_WIDE,
+        ),
+        *(Column(f"at {rate:.0%}", partial(_power_at, rate, k)) for rate in rates),
+        Column("top-1", lambda item: percent(item.top1_hit_rate, k=k), shown=known),
+    )
     failed = tuple(
         Item(stopped(f"Round {item.number} failed: {printable(item.failed.reason)}"))
         for item in result.rounds
         if item.failed is not None
     )
     text = f"The power of '{printable(result.attacker or '')}' at each false-positive rate."
-    table = ReportTable("Rounds", tuple(columns), tuple(rows))
+    table = table_of("Rounds", result.finished, columns)
     remarks = (Remark(text, "quiet"),) if rates else ()
     return ReportSection("rounds", "Round by round", sentences=remarks, tables=(table,), items=failed, outputs=REPORTS)
+
+
+def _power_at(rate: float, k: int, item: TrialRound) -> str:
+    return percent(next((one.power for one in item.power if one.false_rate == rate), None), k=k)
 
 
 def _exposure(result: TrialResult) -> ReportSection:
@@ -162,14 +160,22 @@ def _exposure(result: TrialResult) -> ReportSection:
             f"{in_words(found.top_inside, k=k, of='')} of the others when they are in, and in "
             f"{in_words(found.top_outside, k=k, of='')} when they are out."
         )
-    columns = (Head("linked", "left"), Head("when in"), Head("when out"))
-    rows = tuple((bin_words(item), percent(item.inside, k=k), percent(item.outside, k=k)) for item in found.shares)
+    heading = "How often people are linked"
+    table = table_of(
+        heading,
+        found.shares,
+        (
+            Column("linked", bin_words, "left"),
+            Column("when in", lambda item: percent(item.inside, k=k)),
+            Column("when out", lambda item: percent(item.outside, k=k)),
+        ),
+    )
     return ReportSection(
         "exposure",
-        "How often people are linked",
+        heading,
         sentences=(Remark(text),),
         figures=(Figure(chart_of("exposure", result), tabled=True),),
-        tables=(ReportTable("How often people are linked", columns, rows),),
+        tables=(table,),
         outputs=SCREENS,
     )
 
@@ -186,18 +192,18 @@ def _budget(result: TrialResult) -> ReportSection:
             f" The bound rests on {budget.guesses:,} guesses who is in, among {budget.examples:,} coins; at least "
             f"{budget.right:,} were right."
         )
-    columns = (Head("false-positive rate", "left"), *map(Head, ("allowed", "measured", "lower end", "")))
-    rows = tuple(
+    table = table_of(
+        "The largest power that the budget allows",
+        budget.allowed,
         (
-            f"{item.false_rate:.0%}",
-            percent(item.allowed),
-            percent(item.power, k=k),
-            percent(item.low),
-            "above" if item.exceeded else "",
-        )
-        for item in budget.allowed
+            Column("false-positive rate", lambda item: f"{item.false_rate:.0%}", "left"),
+            Column("allowed", lambda item: percent(item.allowed)),
+            Column("measured", lambda item: percent(item.power, k=k)),
+            Column("lower end", lambda item: percent(item.low)),
+            Column("", lambda item: "above" if item.exceeded else ""),
+        ),
     )
-    tables = (ReportTable("The largest power that the budget allows", columns, rows),) if rows else ()
+    tables = (table,) if table.rows else ()
     return ReportSection("budget", "The privacy budget", sentences=(Remark(text),), tables=tables, outputs=REPORTS)
 
 
@@ -205,27 +211,23 @@ def _attackers(result: TrialResult) -> ReportSection:
     if len(result.attackers) < 2 and not any(row.disqualified for row in result.attackers):
         return ReportSection("attackers")
     rate = result.risk.false_rate if result.risk is not None else 0.05
-    columns = (
-        Head("attacker", "name"),
-        Head(f"power at {rate:.0%}"),
-        Head("interval"),
-        Head("top-1", least_width=_WIDE),
-        Head("does not count", "left"),
-    )
     k = result.suppress_below
-    rows = tuple(
+    table = table_of(
+        "Attackers",
+        result.attackers,
         (
-            named(row.name),
-            percent(row.power, k=k),
-            span(row.low, row.high),
-            percent(row.top1_hit_rate, "", k=k),
-            sentence(printable("; ".join(row.disqualified))) if row.disqualified else "",
-        )
-        for row in result.attackers
+            Column("attacker", lambda row: named(row.name), "name"),
+            Column(f"power at {rate:.0%}", lambda row: percent(row.power, k=k)),
+            Column("interval", lambda row: span(row.low, row.high)),
+            Column("top-1", lambda row: percent(row.top1_hit_rate, "", k=k), least_width=_WIDE),
+            Column(
+                "does not count",
+                lambda row: sentence(printable("; ".join(row.disqualified))) if row.disqualified else "",
+                "left",
+            ),
+        ),
     )
-    return ReportSection(
-        "attackers", "The attackers", tables=(ReportTable("Attackers", columns, rows),), outputs=SCREENS
-    )
+    return ReportSection("attackers", "The attackers", tables=(table,), outputs=SCREENS)
 
 
 def _provenance(result: TrialResult) -> ReportSection:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cvpl.answers.trial_answer import stated_budget
 from cvpl.reports.sections.facts import Fact
-from cvpl.reports.sections.figures import COLUMNS
-from cvpl.reports.sections.section import EVERYWHERE, ReportSection, ReportTable
+from cvpl.reports.sections.figures import figures_table
+from cvpl.reports.sections.section import EVERYWHERE, ReportSection
 from cvpl.result import TrialResult
 from cvpl.wording import UNKNOWN, percent, points, span
 
@@ -65,7 +65,6 @@ def trial_figures(result: TrialResult) -> ReportSection:
         value = UNKNOWN if bound is None else f"at least {bound:.2f}"
         what = f"with {result.budget.confidence:.0%} confidence; {stated}"
         found.append(Fact("epsilon", value, "", what))
-    rows = tuple((fact.name, fact.value, fact.interval, fact.meaning) for fact in found)
     return ReportSection(
-        "figures", "The figures", tables=(ReportTable("Figures", COLUMNS, rows, "cards"),), outputs=EVERYWHERE
+        "figures", "The figures", tables=(figures_table("Figures", found, "cards"),), outputs=EVERYWHERE
     )
