@@ -15,8 +15,6 @@ UNKNOWN = "n/a"
 """Shown for a figure that does not apply or is unknown."""
 HIDDEN = "hidden"
 """Shown for a figure that is withheld to protect the people in a small group."""
-NOT_RUN = "not run"
-"""Shown for a figure that was not computed in this run."""
 BELOW_ZERO = "below 0"
 FIGURES: Mapping[str, str] = {
     "risk": "the risk",
