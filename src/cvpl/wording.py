@@ -15,8 +15,6 @@ UNKNOWN = "n/a"
 """Shown for a figure that does not apply or is unknown."""
 HIDDEN = "hidden"
 """Shown for a figure that is withheld to protect the people in a small group."""
-NOT_RUN = "not run"
-"""Shown for a figure that was not computed in this run."""
 BELOW_ZERO = "below 0"
 FIGURES: Mapping[str, str] = {
     "risk": "the risk",
@@ -105,6 +103,12 @@ def _up(value: float, whole: int) -> str:
 def span(low: float | None, high: float | None) -> str:
     """Format an interval as percentages; empty where it is not given."""
     return "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+
+
+def bracketed_span(low: float | None, high: float | None) -> str:
+    """An interval in brackets, with a space before it, to stand after its figure; empty where it is not given."""
+    ends = span(low, high)
+    return f" ({ends})" if ends else ""
 
 
 def points(difference: float | None) -> str:

@@ -14,7 +14,7 @@ from cvpl.cli.dates import report_date
 from cvpl.cli.main import run
 from cvpl.reports.page import Printing, report_page, sections_page
 from cvpl.reports.pdf import page_count, to_pdf
-from cvpl.reports.sections.section import CLOSING, TITLE, Column, Section, Table
+from cvpl.reports.sections.section import CLOSING, TITLE, Head, ReportSection, ReportTable
 from examples import examples_apart
 from verdict_results import HIGH, STORED, audited, contributed, contribution, policy
 
@@ -64,9 +64,13 @@ def test_a_long_report_is_printed_smaller_until_it_fits(tmp_path, monkeypatch):
 
 
 def test_print_leaves_out_what_a_page_folds_and_tables_that_are_too_long():
-    heads = Column("name"), Column("value")
-    tables = [Table(f"of {rows} rows", heads, rows * (("a", "b"),), folded=rows == 2) for rows in (2, 30, 31)]
-    sections = [Section(TITLE, "A title"), Section("inside", "Inside", tables=tuple(tables)), Section(CLOSING)]
+    heads = Head("name"), Head("value")
+    tables = [ReportTable(f"of {rows} rows", heads, rows * (("a", "b"),), folded=rows == 2) for rows in (2, 30, 31)]
+    sections = [
+        ReportSection(TITLE, "A title"),
+        ReportSection("inside", "Inside", tables=tuple(tables)),
+        ReportSection(CLOSING),
+    ]
     printed, shown = sections_page(sections, printing=Printing()), sections_page(sections)
     assert [shown.count(f"of {rows} rows: the numbers are in report.html.") for rows in (2, 30, 31)] == [0, 0, 0]
     assert [printed.count(f"of {rows} rows: the numbers are in report.html.") for rows in (2, 30, 31)] == [1, 0, 1]

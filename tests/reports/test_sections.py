@@ -19,12 +19,12 @@ from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
     TITLE,
-    Column,
+    Head,
     Item,
     Output,
     Remark,
-    Section,
-    Table,
+    ReportSection,
+    ReportTable,
     sections_for,
 )
 from cvpl.reports.terminal import show_sections
@@ -136,16 +136,16 @@ def test_a_notebook_has_no_link_that_leads_nowhere_and_both_its_forms_say_the_sa
 
 
 def test_a_column_in_which_nothing_stands_is_left_out():
-    table = Table("x", (Column("a", "left"), Column("b"), Column("c")), (("1", "", "2"), ("3", "", "")))
-    assert [column.name for column in table.filled().columns] == ["a", "c"]
+    table = ReportTable("x", (Head("a", "left"), Head("b"), Head("c")), (("1", "", "2"), ("3", "", "")))
+    assert [column.name for column in table.filled().heads] == ["a", "c"]
     assert table.filled().rows == (("1", "2"), ("3", ""))
 
 
 def wide(**settings):
-    heads = (Column("release", "left"), *(Column(f"a rather long name {at}") for at in range(1, 7)))
+    heads = (Head("release", "left"), *(Head(f"a rather long name {at}") for at in range(1, 7)))
     row = ("first", *(f"{at}.0%" for at in range(1, 7)))
-    table = Table("x", heads, (row,), **settings)
-    return [Section("x", "Heading", tables=(table,), outputs=EVERYWHERE)]
+    table = ReportTable("x", heads, (row,), **settings)
+    return [ReportSection("x", "Heading", tables=(table,), outputs=EVERYWHERE)]
 
 
 def test_without_room_columns_are_numbered_and_named_below():
@@ -164,22 +164,22 @@ def test_without_room_evenly_spaced_columns_stay_the_first_and_the_last_among_th
 
 
 def test_a_column_that_wants_a_wide_terminal_is_left_out_of_a_narrow_one():
-    table = Table("x", (Column("a", "left"), Column("b", least_width=90)), (("one", "two"),))
-    sections = [Section("x", "Heading", tables=(table,), outputs=EVERYWHERE)]
+    table = ReportTable("x", (Head("a", "left"), Head("b", least_width=90)), (("one", "two"),))
+    sections = [ReportSection("x", "Heading", tables=(table,), outputs=EVERYWHERE)]
     assert "two" in on_terminal(sections, 90) and "two" not in on_terminal(sections, 89)
 
 
 def test_a_section_without_anything_to_say_is_not_shown():
     sections = [
-        Section("x", "An empty heading", outputs=EVERYWHERE),
-        Section("y", "A full one", items=(Item("something"),), outputs=EVERYWHERE),
+        ReportSection("x", "An empty heading", outputs=EVERYWHERE),
+        ReportSection("y", "A full one", items=(Item("something"),), outputs=EVERYWHERE),
     ]
     assert "empty" not in on_terminal(sections) + sections_markdown(sections)
     assert "something" in on_terminal(sections) and "something" in sections_markdown(sections)
 
 
 def test_words_to_be_typed_are_code_and_names_are_code_where_markup_could_be_obeyed():
-    section = Section("x", sentences=(Remark(f"Write {typed('a: b')} for {named('*x*')}."),), outputs=EVERYWHERE)
+    section = ReportSection("x", sentences=(Remark(f"Write {typed('a: b')} for {named('*x*')}."),), outputs=EVERYWHERE)
     assert "Write `a: b` for *x*." in on_terminal([section])
     assert sections_markdown([section]) == "Write `a: b` for `*x*`.\n"
 

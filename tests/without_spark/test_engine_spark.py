@@ -32,8 +32,8 @@ from cvpl.spark.guarding import Guarded, guarded
 from cvpl.spark.one_task import _Packed, _Sent, _Task, temporary_files_of_the_executor
 from cvpl.spark.session import check_java, check_packages
 from cvpl.spark.sharing import Sharing
-from cvpl.spark.sources import is_spark_frame
 from cvpl.tables.source.connection import connected
+from cvpl.tables.source.frames import is_spark_frame
 from cvpl.tables.source.own_parquet import OwnParquet
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import open_source

@@ -22,7 +22,7 @@ from cvpl import schemas
 from cvpl.cli.main import run
 from cvpl.config.manifest import ManifestConfig, read_manifests
 from cvpl.errors import InputError
-from cvpl.reports.leaderboard import RISK, leaderboard_csv, leaderboard_markdown, note, place, risk_cells
+from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown, note, place, risk_table
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.provenance import command
 from cvpl.reports.terminal import show
@@ -184,7 +184,7 @@ def test_risks_at_different_false_rates_are_not_ranked_against_each_other_and_th
     other = high.model_copy(update={"risk": high.risk.model_copy(update={"false_rate": 0.10})})
     found = in_order([low, other])
     assert [(item.place.first, item.place.last, place(item, found)) for item in found] == [(1, 1, "1 of 1")] * 2
-    cells = [dict(zip(RISK, risk_cells(item, found), strict=True))["risk"] for item in found]
+    cells = [row[2] for row in risk_table("x", found).rows]
     assert ", at" not in cells[0] and cells[1].endswith(", at 10%")
 
 
@@ -433,7 +433,8 @@ def test_files_are_written_and_read_back(run_once, result):
 
 def test_what_failed_stands_under_place_and_not_under_risk(result):
     rows = result.of("first")
-    cells = [dict(zip(RISK, risk_cells(item, rows), strict=True)) for item in rows[2:]]
+    shown = risk_table("x", rows)
+    cells = [dict(zip((head.name for head in shown.heads), row, strict=True)) for row in shown.rows[2:]]
     assert [(cell["place"], cell["risk"]) for cell in cells] == [("not assessable", "n/a"), ("failed", "n/a")]
 
 

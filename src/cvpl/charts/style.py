@@ -226,16 +226,3 @@ def percent_axis(title: str, **more: Any) -> alt.Axis:
 def colours(named: Mapping[str, str], **more: Any) -> alt.Color:
     """The colour encoding of the series, in the given order."""
     return alt.Color("series:N", scale=alt.Scale(domain=list(named), range=list(named.values())), **more)
-
-
-def spread_out(values: Sequence[float], gap: float, bottom: float, top: float) -> list[float]:
-    """Positions near the values, at least `gap` apart and, if possible, between `bottom` and `top`."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    found = [0.0] * len(values)
-    last = bottom - gap / 2
-    for at in order:
-        last = found[at] = max(values[at], last + gap)
-    limit = top + gap / 2
-    for at in reversed(order):
-        limit = found[at] = min(found[at], limit - gap)
-    return found

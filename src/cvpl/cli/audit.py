@@ -21,8 +21,9 @@ from cvpl.files import check_outputs
 if TYPE_CHECKING:
     from datetime import date as Day  # noqa: N812 - `date` is an option
 
+    from cvpl.cli.progress import Progress
     from cvpl.config.loading import WithPolicy
-    from cvpl.result import AuditResult
+    from cvpl.result import AuditResult, Finding
     from cvpl.workflows.proposal import Proposal
 
 FILES = ("result.json", "report.html")
@@ -155,7 +156,6 @@ def command(
         _check_gate(config, quick=quick)
 
     from cvpl.cli.progress import Progress  # noqa: PLC0415
-    from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415
     from cvpl.workflows.audit import ProjectionNotSavedError, audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     start_engine(where, master, context)
@@ -183,7 +183,6 @@ def command(
         with reader_may_leave():
             show_plan(planned, page())
         return
-    _prepare_page(out)
     unsaved, started = None, perf_counter()
     try:
         with Progress() as progress:
@@ -205,7 +204,7 @@ def command(
                 overwrite=overwrite,
                 engine=where,
                 progress=progress,
-                on_preflight=lambda findings: progress.note("\n".join(before_the_audit(findings))),
+                on_preflight=lambda findings: _before_attacks(findings, out, progress),
                 on_first_answer=lambda first: progress.note(f"Quick look, to be refined: {first.sentence}"),
             )
     except ProjectionNotSavedError as error:
@@ -299,8 +298,11 @@ def _left(per_person: Path | None, unsaved: Exception | None) -> list[str]:
     return [*([] if per_person is None else [private]), *([] if unsaved is None else [str(unsaved)])]
 
 
-def _prepare_page(out: Path | None) -> None:
-    """Load what draws the page's charts while the tables are read."""
+def _before_attacks(findings: Sequence[Finding], out: Path | None, progress: Progress) -> None:
+    """Show urgent findings, and load what draws the page's charts while the attacks run."""
+    from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415 - only once the tables are read
+
+    progress.note("\n".join(before_the_audit(findings)))
     if out is not None:
         from cvpl.reports.page import start_charts  # noqa: PLC0415 - only if a page is written
 

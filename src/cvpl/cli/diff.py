@@ -14,11 +14,13 @@ def command(
     after: Path = typer.Argument(metavar="AFTER", help="The later one.", show_default=False),
 ) -> None:
     """Compare two results: figures side by side, whether they differ significantly, and what else changed."""
-    from cvpl.reports.difference import difference  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.result.file import read_results  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+
+    results = read_results(before, after)
+    from cvpl.reports.difference import difference  # noqa: PLC0415 - only if there are results
     from cvpl.reports.sections.difference import difference_sections  # noqa: PLC0415
     from cvpl.reports.terminal import show_sections  # noqa: PLC0415
-    from cvpl.result.file import read_results  # noqa: PLC0415
 
-    found = difference(*read_results(before, after))
+    found = difference(*results)
     with reader_may_leave():
         show_sections(difference_sections(found), page())

@@ -62,12 +62,13 @@ def command(
     if one_page and kind is not Format.pdf:
         raise UsageError("--one-page is for a PDF of an audit. Add --format pdf.")
 
-    from cvpl.reports.files import write_report  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
-    from cvpl.result.file import read_any  # noqa: PLC0415
+    from cvpl.result.file import read_any  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     found, source = read_any(result)
     stem = "report" if source.stem in ("result", "benchmark") else source.stem
     file = source.with_name(f"{stem}.{kind}") if out is None else out
     check_file(file, "--out")
     check_outputs([file], [source], overwrite=overwrite)
+    from cvpl.reports.files import write_report  # noqa: PLC0415 - only if there is a result
+
     say(f"Written: {write_report(found, file, date=day, paper=paper.value, one_page=one_page)}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from rich.console import Console
 
-from cvpl.reports.sections.section import CLOSING, TITLE, Item, Output, Section, Table, sections_for
+from cvpl.reports.sections.section import CLOSING, TITLE, Item, Output, ReportSection, ReportTable, sections_for
 from cvpl.reports.sections.warnings import WARNINGS
 from cvpl.wording import typed
 
@@ -38,14 +38,17 @@ _ROOMS = tuple(
 
 
 def brief_sections(
-    sections: Sequence[Section], console: Console, show: Callable[[Sequence[Section], Console], None], most: int = LINES
-) -> list[Section]:
+    sections: Sequence[ReportSection],
+    console: Console,
+    show: Callable[[Sequence[ReportSection], Console], None],
+    most: int = LINES,
+) -> list[ReportSection]:
     """The sections of a summary that takes at most `most` lines; what is left out is counted.
 
     `show` prints sections. The answer, the best releases and the first warning stay longest.
     """
     kept = [section for section in sections_for(sections, Output.TERMINAL) if section.anchor in _KEPT]
-    found: list[Section] = []
+    found: list[ReportSection] = []
     for room in _ROOMS:
         found = [_cut(section, room) for section in kept]
         screen = Console(width=console.width, file=io.StringIO(), highlight=False)
@@ -57,7 +60,7 @@ def brief_sections(
     return found
 
 
-def _cut(section: Section, room: _Room) -> Section:
+def _cut(section: ReportSection, room: _Room) -> ReportSection:
     if section.anchor == WARNINGS:
         items = [Item(item.text) for item in section.items]
         return replace(section, items=_first(items, room.warnings, "warning"))
@@ -71,7 +74,7 @@ def _cut(section: Section, room: _Room) -> Section:
     return replace(section, tables=tables, notes=(*cue, *section.notes[:1]))
 
 
-def _first_rows(table: Table, most: int) -> Table:
+def _first_rows(table: ReportTable, most: int) -> ReportTable:
     return replace(table, rows=table.rows[:most])
 
 

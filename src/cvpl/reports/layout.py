@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cvpl.reports.sections.section import Table
+from cvpl.reports.sections.section import ReportTable
 from cvpl.wording import marked_parts
 
 NARROW = 76
@@ -40,11 +40,11 @@ def hanging(mark: str, text: str, console: Console, style: str = "") -> None:
     console.print(grid)
 
 
-def show_table(table: Table, console: Console) -> None:
+def show_table(table: ReportTable, console: Console) -> None:
     """Print a table. Figures and names are never cut, long text wraps, and some columns need a wide terminal."""
     table = table.filled()
-    kept = [at for at, column in enumerate(table.columns) if column.least_width <= console.width]
-    heads = [plain(column.name) for column in table.columns]
+    kept = [at for at, column in enumerate(table.heads) if column.least_width <= console.width]
+    heads = [plain(column.name) for column in table.heads]
     widths = [2 + max(len(heads[at]), *(len(plain(row[at])) for row in table.rows)) for at in kept if table.rows]
     if table.spread and widths:
         room = max(2, (console.width - widths[0]) // max(widths[1:], default=1))
@@ -53,7 +53,7 @@ def show_table(table: Table, console: Console) -> None:
     legend = ", ".join(f"{at}: {heads[at]}" for at in kept[1:])
     grid = Grid(show_header=True, header_style="bold", box=None, pad_edge=False)
     for at in kept:
-        column = table.columns[at]
+        column = table.heads[at]
         name = str(at) if numbered and at else heads[at]
         justify: Literal["left", "right"] = "right" if column.side == "right" else "left"
         # The unit of a column goes below its name: the figures are narrower.
@@ -74,20 +74,20 @@ def _spread(count: int, room: int) -> list[int]:
     return sorted({round(at * (count - 1) / (room - 1)) for at in range(room)})
 
 
-def figure_widths(tables: Sequence[Table]) -> list[int]:
+def figure_widths(tables: Sequence[ReportTable]) -> list[int]:
     """The widths of name, value and interval over all tables of figures, so that their columns align."""
     rows = [row for table in tables for row in table.rows]
     return [max((len(plain(row[at])) for row in rows), default=0) for at in range(3)]
 
 
-def figures_heading(text: str, table: Table, widths: Sequence[int]) -> str:
+def figures_heading(text: str, table: ReportTable, widths: Sequence[int]) -> str:
     """The heading of a table of figures, with the head of the interval column if there are intervals."""
-    ends = table.columns[2].name if any(row[2] for row in table.rows) else ""
+    ends = table.heads[2].name if any(row[2] for row in table.rows) else ""
     start = widths[0] + 2 + widths[1] + 2
     return f"{plain(text):<{start}}{ends:>{widths[2]}}".rstrip()
 
 
-def show_figures(table: Table, widths: Sequence[int], console: Console) -> None:
+def show_figures(table: ReportTable, widths: Sequence[int], console: Console) -> None:
     """Print figures with their intervals and meanings; on a narrow terminal the meaning is below the figure."""
     wide = console.width >= NARROW
     grid = _grid(widths, meaning=wide)

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 
 from cvpl.config.written import AuditConfig, ColumnConfig
 from cvpl.estimates import FALSE_RATE
-from cvpl.reports.inferred_releases import INFERENCE, INFERENCE_CSV, inference_cells, inference_values
+from cvpl.reports.inferred_releases import INFERENCE, INFERENCE_CSV, InferredRelease, inference_values
 from cvpl.reports.markdown import code, text
+from cvpl.reports.sections.section import PAGE, Column, ReportTable, table_of
 from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
-from cvpl.wording import UNKNOWN, percent, places, printable, span, stopped, typed
+from cvpl.wording import UNKNOWN, bracketed_span, percent, places, printable, stopped, typed
 
 READ = (
     "The releases of each table are ranked by risk, the highest first. With a control, the risk is the share of people "
@@ -56,20 +57,19 @@ def _ranked(row: BenchmarkRow) -> tuple[str | float | None, ...]:
     return comparison_group(row), row.ranked_by, rate, None if control is None else control.sha256
 
 
-def interval(rate: float | None, low: float | None, high: float | None, k: int = 1) -> str:
+def _interval(rate: float | None, low: float | None, high: float | None, k: int) -> str:
     """A rate, followed by its interval if there is one."""
-    ends = span(low, high)
-    return percent(rate, k=k) + (f" ({ends})" if ends else "")
+    return percent(rate, k=k) + bracketed_span(low, high)
 
 
-def place_or_status(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
+def _place_or_status(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
     """The place, or the status of a release that failed or is not assessable."""
     return place(row, rows) if row.status == "assessed" else row.status.replace("_", " ")
 
 
-def risk(row: BenchmarkRow) -> str:
+def _risk(row: BenchmarkRow) -> str:
     """The risk with its interval, and the false-positive rate if it is not 5%."""
-    return interval(*row.shown, row.suppress_below) + (f", {false_rate_note(row)}" if false_rate_note(row) else "")
+    return _interval(*row.shown, row.suppress_below) + (f", {false_rate_note(row)}" if false_rate_note(row) else "")
 
 
 def false_rate_note(row: BenchmarkRow) -> str:
@@ -78,15 +78,15 @@ def false_rate_note(row: BenchmarkRow) -> str:
     return "" if rate in (None, FALSE_RATE) else f"at {rate:.0%}"
 
 
-def linked(row: BenchmarkRow) -> str:
+def _linked(row: BenchmarkRow) -> str:
     """The raw linkage rate, followed by that of the control."""
     rate = percent(None if row.linkage_rate is None else row.linkage_rate.estimate, k=row.suppress_below)
     return rate if row.control is None else f"{rate}; control {percent(row.control.rate, k=row.suppress_below)}"
 
 
-def top1(row: BenchmarkRow) -> str:
+def _top1(row: BenchmarkRow) -> str:
     """The top-1 hit rate with its interval, and the largest one if another attacker has a larger one."""
-    words = interval(row.top1_hit_rate, row.top1_low, row.top1_high, row.suppress_below)
+    words = _interval(row.top1_hit_rate, row.top1_low, row.top1_high, row.suppress_below)
     most = row.largest_top1
     if most is None or percent(most.top1_hit_rate) == percent(row.top1_hit_rate):
         return words
@@ -114,7 +114,7 @@ def seconds(row: BenchmarkRow) -> str:
     return UNKNOWN if row.seconds is None else f"{row.seconds:.0f}" if row.seconds >= 10 else f"{row.seconds:.1f}"
 
 
-def rows_of(row: BenchmarkRow) -> str:
+def _sizes(row: BenchmarkRow) -> str:
     """The numbers of originals, controls and released records."""
     parts = [f"{row.inputs[role].rows:,}" if role in row.inputs else UNKNOWN for role in ("original", "control")]
     released = f"{row.inputs['protected'].rows:,}" if "protected" in row.inputs else UNKNOWN
@@ -135,30 +135,52 @@ def messages(row: BenchmarkRow) -> list[tuple[str, str]]:
     return found
 
 
-RISK = ("release", "place", "risk", "compared with", "linked", "top-1", "utility")
-BEHIND = ("release", "how it was made", "attacker", "linked, 95% interval", "paper's attacker", "blocking recall")
-SIZES = ("rows (original / control / release)", "seconds")
-
-
-def risk_cells(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> tuple[str, ...]:
-    """The cells under `RISK`."""
-    cells = printable(row.name), place_or_status(row, rows), risk(row), comparison_group(row)
-    return *cells, linked(row), top1(row), utility(row.utility)
-
-
-def behind_cells(row: BenchmarkRow) -> tuple[str, ...]:
-    """The cells under `BEHIND` and `SIZES`."""
-    raw, paper = row.linkage_rate, row.paper_linkage_rate
-    return (
-        printable(row.name),
-        f"{row.made.family}: {made(row)}",
-        UNKNOWN if row.attacker is None else printable(row.attacker),
-        UNKNOWN if raw is None else interval(raw.estimate, raw.low, raw.high, row.suppress_below),
-        percent(None if paper is None else paper.estimate, k=row.suppress_below),
-        percent(row.blocking_recall, k=row.suppress_below),
-        rows_of(row),
-        seconds(row),
+def risk_table(label: str, rows: Sequence[BenchmarkRow]) -> ReportTable:
+    """The releases of a data set with their risks; the page and the Markdown file show it."""
+    columns: tuple[Column[BenchmarkRow], ...] = (
+        Column("release", lambda row: printable(row.name), "left"),
+        Column("place", lambda row: _place_or_status(row, rows), "left"),
+        Column("risk", _risk, "left"),
+        Column("compared with", comparison_group, "left"),
+        Column("linked", _linked, "left"),
+        Column("top-1", _top1, "left"),
+        Column("utility", lambda row: utility(row.utility), "left"),
     )
+    return table_of(label, rows, columns, style="stacked", outputs=PAGE)
+
+
+def details_table(label: str, rows: Sequence[BenchmarkRow]) -> ReportTable:
+    """How each release was made, and the figures behind its risk."""
+    columns: tuple[Column[BenchmarkRow], ...] = (
+        Column("release", lambda row: printable(row.name), "left"),
+        Column("how it was made", lambda row: f"{row.made.family}: {made(row)}", "left"),
+        Column("attacker", lambda row: UNKNOWN if row.attacker is None else printable(row.attacker), "left"),
+        Column("linked, 95% interval", _linked_with_interval, "left"),
+        Column("paper's attacker", _linked_by_paper, "left"),
+        Column("blocking recall", lambda row: percent(row.blocking_recall, k=row.suppress_below), "left"),
+        Column("rows (original / control / release)", _sizes, "left"),
+        Column("seconds", seconds, "left"),
+    )
+    return table_of(label, rows, columns, style="stacked")
+
+
+def _linked_with_interval(row: BenchmarkRow) -> str:
+    raw = row.linkage_rate
+    return UNKNOWN if raw is None else _interval(raw.estimate, raw.low, raw.high, row.suppress_below)
+
+
+def _linked_by_paper(row: BenchmarkRow) -> str:
+    paper = row.paper_linkage_rate
+    return percent(None if paper is None else paper.estimate, k=row.suppress_below)
+
+
+def _inference_table(rows: Sequence[BenchmarkRow]) -> ReportTable:
+    columns: tuple[Column[InferredRelease], ...] = (
+        Column("release", lambda row: printable(row.name)),
+        *INFERENCE,
+    )
+    releases = [InferredRelease(row.name, row.inference, row.suppress_below) for row in rows]
+    return table_of("Attribute inference", releases, columns)
 
 
 def reasons(row: BenchmarkRow) -> str:
@@ -196,13 +218,11 @@ def leaderboard_markdown(result: BenchmarkResult) -> str:
     for group in result.groups:
         rows = result.of(group.name)
         lines += [f"## {text(group.title)}", "", *_setting(group), ""]
-        lines += _table(RISK, [risk_cells(row, rows) for row in rows])
+        lines += _table(risk_table(group.title, rows))
         lines += ["", "Details behind these figures:", ""]
-        lines += [*_table((*BEHIND, *SIZES), [behind_cells(row) for row in rows]), ""]
+        lines += [*_table(details_table(group.title, rows)), ""]
         if any(row.inference is not None and row.inference.secrets for row in rows):
-            heads = ("release", *(head for head, _ in INFERENCE))
-            cells = [(printable(row.name), *inference_cells(row.inference, row.suppress_below)) for row in rows]
-            lines += ["Attribute inference:", "", *_table(heads, cells), ""]
+            lines += ["Attribute inference:", "", *_table(_inference_table(rows)), ""]
         noted = [f"- {code(row.name)}: {text(as_code(note(row)))}" for row in rows if note(row)]
         lines += [*noted, ""] if noted else []
         warned = shared_items([(row.name, messages(row)) for row in rows])
@@ -221,9 +241,10 @@ def _setting(group: BenchmarkGroup) -> list[str]:
     return [f"Original {code(group.original)}, {message}.", "", *words]
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    cells = [" | ".join(text(cell) for cell in row) for row in rows]
-    return [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *(f"| {line} |" for line in cells)]
+def _table(table: ReportTable) -> list[str]:
+    cells = [" | ".join(text(cell) for cell in row) for row in table.rows]
+    heads = " | ".join(head.name for head in table.heads)
+    return [f"| {heads} |", "|" + "---|" * len(table.heads), *(f"| {line} |" for line in cells)]
 
 
 _CSV = (

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from cvpl.reports.sections.section import TITLE, Output, Remark, Section, Table, sections_for
+from cvpl.reports.sections.section import TITLE, Output, Remark, ReportSection, ReportTable, sections_for
 from cvpl.wording import marked_parts, printable
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
 
 
-def sections_markdown(sections: Sequence[Section], output: Output = Output.MARKDOWN) -> str:
+def sections_markdown(sections: Sequence[ReportSection], output: Output = Output.MARKDOWN) -> str:
     """The sections of an output as one Markdown text."""
     blocks = [block for section in sections_for(sections, output) for block in _blocks(section)]
     return "\n\n".join(blocks) + "\n"
 
 
-def _blocks(section: Section) -> list[str]:
+def _blocks(section: ReportSection) -> list[str]:
     """A section as a list of paragraphs, tables and lists; empty if it has no content."""
     if section.anchor == TITLE:
         return [f"## {text(section.heading)}", *(f"**{text(remark.text)}**" for remark in section.sentences)]
@@ -45,7 +45,7 @@ def _remark(remark: Remark) -> list[str]:
     return [first, *(["\n".join(f"- {text(line)}" for line in remark.points)] if remark.points else [])]
 
 
-def _items(section: Section) -> list[str]:
+def _items(section: ReportSection) -> list[str]:
     lines = []
     for at, item in enumerate(section.items, start=1):
         mark = f"{at}." if section.items_as == "steps" else "-"
@@ -53,11 +53,11 @@ def _items(section: Section) -> list[str]:
     return lines
 
 
-def markdown_table(table: Table) -> str:
+def markdown_table(table: ReportTable) -> str:
     """A table in Markdown, with figures right-aligned."""
     table = table.filled()
-    heads = " | ".join(text(column.name) for column in table.columns)
-    sides = "".join("---:|" if column.side == "right" else "---|" for column in table.columns)
+    heads = " | ".join(text(column.name) for column in table.heads)
+    sides = "".join("---:|" if column.side == "right" else "---|" for column in table.heads)
     rows = [f"| {' | '.join(text(cell) for cell in row)} |" for row in table.rows]
     return "\n".join([f"| {heads} |", f"|{sides}", *rows])
 

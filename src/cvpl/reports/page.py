@@ -19,7 +19,17 @@ from markupsafe import Markup, escape
 
 from cvpl.reports.pictures import PICTURES
 from cvpl.reports.sections.results import sections_of
-from cvpl.reports.sections.section import CLOSING, TITLE, Column, Figure, Layer, Output, Section, Table, sections_for
+from cvpl.reports.sections.section import (
+    CLOSING,
+    TITLE,
+    Figure,
+    Head,
+    Layer,
+    Output,
+    ReportSection,
+    ReportTable,
+    sections_for,
+)
 from cvpl.reports.sections.sheet.sheet import Sheet, audit_sheet
 from cvpl.result import AuditResult
 from cvpl.result.file import AnyResult
@@ -42,7 +52,7 @@ class RenderedChart:
     svg: Markup
     title: str
     description: str
-    tables: tuple[Table, ...]
+    tables: tuple[ReportTable, ...]
 
     @property
     def long(self) -> bool:
@@ -54,9 +64,9 @@ class RenderedChart:
 class RenderedSection:
     """A section with its charts rendered; `tables` are the tables that are not shown below a chart."""
 
-    section: Section
+    section: ReportSection
     charts: tuple[RenderedChart, ...]
-    tables: tuple[Table, ...]
+    tables: tuple[ReportTable, ...]
 
     @property
     def empty(self) -> bool:
@@ -102,7 +112,9 @@ def report_page(result: AnyResult, printing: Printing | None = None, *, date: da
     return sections_page(sections, sheet, printing)
 
 
-def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, printing: Printing | None = None) -> str:
+def sections_page(
+    sections: Sequence[ReportSection], sheet: Sheet | None = None, printing: Printing | None = None
+) -> str:
     """The HTML page of a report. Below a sheet, sections are in layers. A page for print unfolds everything."""
     opened = printing is not None
     if sheet is not None and printing is not None and printing.one_page:
@@ -133,12 +145,12 @@ def sections_page(sections: Sequence[Section], sheet: Sheet | None = None, print
     )
 
 
-def _printed(section: Section) -> Section:
+def _printed(section: ReportSection) -> ReportSection:
     """The section without a chart if the same figures stand below it in full: paper has room for one of them."""
     return replace(section, figures=()) if section.tables_open and section.tables else section
 
 
-def sections_markup(sections: Sequence[Section]) -> str:
+def sections_markup(sections: Sequence[ReportSection]) -> str:
     """The sections as an HTML fragment for a notebook, with the main charts and without styles."""
     title, *others = sections_for(sections, Output.NOTEBOOK)
     inner = [RenderedSection(section, _notebook_charts(section), section.tables) for section in others]
@@ -146,7 +158,7 @@ def sections_markup(sections: Sequence[Section]) -> str:
     return _page("notebook.html", opened=True, on_page=False, title=title, sections=rendered)
 
 
-def _notebook_charts(section: Section) -> tuple[RenderedChart, ...]:
+def _notebook_charts(section: ReportSection) -> tuple[RenderedChart, ...]:
     shown = [figure for figure in section.figures if figure.in_notebook]
     return tuple(chart for figure in shown if (chart := _render_chart(figure, section.tables)) is not None)
 
@@ -164,13 +176,13 @@ def _draw_nothing() -> None:
     vl_convert.vegalite_to_svg({"data": {"values": []}, "mark": "point"})
 
 
-def _render_section(section: Section) -> RenderedSection:
+def _render_section(section: ReportSection) -> RenderedSection:
     charts = [chart for figure in section.figures if (chart := _render_chart(figure, section.tables)) is not None]
     below_chart = any(chart.tables is section.tables for chart in charts)
     return RenderedSection(section, tuple(charts), () if below_chart else section.tables)
 
 
-def _render_chart(figure: Figure, tables: tuple[Table, ...]) -> RenderedChart | None:
+def _render_chart(figure: Figure, tables: tuple[ReportTable, ...]) -> RenderedChart | None:
     """Render the chart of a figure; None if there is nothing to draw."""
     chart = figure.draw()
     if chart is None:
@@ -178,7 +190,7 @@ def _render_chart(figure: Figure, tables: tuple[Table, ...]) -> RenderedChart | 
     from cvpl.charts import numbers, svg  # noqa: PLC0415 - slow to import, and a notebook draws nothing
 
     found = numbers(chart)
-    own = Table(found.title, tuple(Column(name) for name in found.columns), found.rows, "stacked")
+    own = ReportTable(found.title, tuple(Head(name) for name in found.columns), found.rows, "stacked")
     picture = Markup(svg(chart))  # noqa: S704 - Vega has escaped it
     return RenderedChart(picture, found.title, found.description, tables if figure.tabled and tables else (own,))
 

@@ -19,7 +19,7 @@ from cvpl.reports.layout import (
     show_table,
 )
 from cvpl.reports.sections.results import sections_of
-from cvpl.reports.sections.section import TITLE, Output, Remark, Section, sections_for
+from cvpl.reports.sections.section import TITLE, Output, Remark, ReportSection, sections_for
 from cvpl.reports.summary import show_summary, show_top
 from cvpl.result import AuditResult, ComparisonResult, SurfaceResult
 from cvpl.result.file import AnyResult
@@ -42,7 +42,7 @@ def show(result: AnyResult, console: Console, *, details: bool = False, most: in
     show_sections(sections, console)
 
 
-def show_sections(sections: Sequence[Section], console: Console) -> None:
+def show_sections(sections: Sequence[ReportSection], console: Console) -> None:
     """Print the sections that the terminal shows, each after an empty line."""
     shown = [section for section in sections_for(sections, Output.TERMINAL) if not _empty(section)]
     widths = figure_widths([table for section in shown for table in section.tables if table.style in _FIGURES])
@@ -55,11 +55,11 @@ def show_sections(sections: Sequence[Section], console: Console) -> None:
         _show(section, widths, console)
 
 
-def _empty(section: Section) -> bool:
+def _empty(section: ReportSection) -> bool:
     return not (section.sentences or section.tables or section.items or section.code or section.notes)
 
 
-def _show(section: Section, widths: Sequence[int], console: Console) -> None:
+def _show(section: ReportSection, widths: Sequence[int], console: Console) -> None:
     if section.heading:
         style = "bold yellow" if section.items_as == "boxes" else "bold"
         first = next((table for table in section.tables if table.style in _FIGURES), None)

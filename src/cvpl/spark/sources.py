@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from cvpl.errors import InputError, Problem
+from cvpl.tables.source.frames import is_spark_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,13 +33,6 @@ class ClusterSource:
     def counted(self) -> ClusterSource:
         """The same, with its number of records."""
         return replace(self, rows=self.frame.count())
-
-
-def is_spark_frame(data: object) -> bool:
-    """Whether `data` is a DataFrame of Spark, classic or through Spark Connect, without importing Spark."""
-    return any(
-        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame" for kind in type(data).__mro__
-    )
 
 
 def source_of(session: SparkSession, data: Any, role: str) -> ClusterSource:

@@ -29,8 +29,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.files import check_outputs
-from cvpl.spark.sources import is_spark_frame
-from cvpl.workflows.cluster_audit import ClusterSettings, audit_in_cluster
+from cvpl.tables.source.frames import is_spark_frame
 from cvpl.workflows.exposed_records import PerPersonFile, per_person_warning
 from cvpl.workflows.planned_audit import PlannedAudit, check_tables, takes_quick_look_first
 from cvpl.workflows.proposal import Proposal
@@ -128,6 +127,11 @@ def audit(
             raise UsageError("a projection is not saved from a cluster. Leave out `save_projection_to`.")
         if wanted is not None:
             raise UsageError("records are not ranked one by one in a cluster. Leave out `per_person`.")
+        from cvpl.workflows.cluster_audit import (  # noqa: PLC0415 - nothing of Spark unless needed
+            ClusterSettings,
+            audit_in_cluster,
+        )
+
         settings = ClusterSettings(config, limits, fail_above, memory, asked)
         result = audit_in_cluster(tables, settings, master, whole)
         if on_preflight is not None:

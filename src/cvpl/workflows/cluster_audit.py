@@ -33,10 +33,11 @@ from cvpl.spark.one_task import ask_at_once
 from cvpl.spark.reading import column_facts, read_table
 from cvpl.spark.session import session_for
 from cvpl.spark.sharing import Sharing
-from cvpl.spark.sources import ClusterSource, is_spark_frame, source_of
+from cvpl.spark.sources import ClusterSource, source_of
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER
 from cvpl.tables.pair import Inputs
+from cvpl.tables.source.frames import is_spark_frame
 from cvpl.tables.source.own_parquet import OwnParquet
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.workflows.planned_audit import PlannedAudit

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from cvpl.config.limits import LimitsLike
-from cvpl.spark.sources import is_spark_frame
-from cvpl.workflows.cluster_audit import propose_in_cluster
+from cvpl.tables.source.frames import is_spark_frame
 from cvpl.workflows.proposal import Proposal, propose_here
 
 
@@ -29,5 +28,7 @@ def propose(
     """
     found = propose_here
     if engine is not None or is_spark_frame(original):
+        from cvpl.workflows.cluster_audit import propose_in_cluster  # noqa: PLC0415 - nothing of Spark unless needed
+
         found = propose_in_cluster
     return found(original, released, compare_sensitive=compare_sensitive, limits=limits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import TERMINAL, WRITTEN, Column, Item, Output, Remark, Section, Table
+from cvpl.reports.sections.section import TERMINAL, WRITTEN, Column, Item, Output, Remark, ReportSection, table_of
 from cvpl.result import AssumedColumn, Assumptions
 from cvpl.wording import named, printable, sentence, typed
 
@@ -11,31 +11,34 @@ _MOST_NAMES = 8
 """A short list names at most this many columns of a role."""
 
 
-def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Output] = WRITTEN) -> Section:
+def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Output] = WRITTEN) -> ReportSection:
     """A row for each column, with what to check first; nothing if a configuration was given.
 
     The terminal shows it before the audit, so the report on the terminal does not repeat it.
     """
     if assumptions is None:
-        return Section("assumptions")
-    columns = (Column("column", "name"), Column("used as", "left"), Column("why", "left"))
-    ordered = sorted(assumptions.columns, key=lambda item: item.doubt is None)
-    rows = tuple((named(item.column), _use(item), _why(item)) for item in ordered)
+        return ReportSection("assumptions")
+    columns: tuple[Column[AssumedColumn], ...] = (
+        Column("column", lambda item: named(item.column), "name"),
+        Column("used as", _use, "left"),
+        Column("why", _why, "left"),
+    )
+    doubtful_first = sorted(assumptions.columns, key=lambda item: item.doubt is None)
     text = (
         "There was no configuration, so roles and types are guesses, and the figures are only as good as they are. "
         f"Correct what is wrong in the {typed('audit.yaml')} that was used, and audit again with it."
     )
-    return Section(
+    return ReportSection(
         "assumptions",
         ASSUMED,
         sentences=(*_unread(assumptions), Remark(text, "notice")),
-        tables=(Table(ASSUMED, columns, rows, "stacked"),),
+        tables=(table_of(ASSUMED, doubtful_first, columns, style="stacked"),),
         items=tuple(Item(sentence(printable(note))) for note in assumptions.notes),
         outputs=outputs,
     )
 
 
-def brief_assumptions(assumptions: Assumptions) -> Section:
+def brief_assumptions(assumptions: Assumptions) -> ReportSection:
     """The roles with their columns, and the columns to check first; for the terminal, before a short summary."""
     roles: dict[str, list[str]] = {}
     for item in assumptions.columns:
@@ -45,7 +48,7 @@ def brief_assumptions(assumptions: Assumptions) -> Section:
     check = f" Check first: {_names(doubtful)}." if doubtful else ""
     text = f"No configuration: roles and types are guesses (reasons: {typed('--details')}).{check}"
     sentences = (*_unread(assumptions), Remark(text, "notice"), Remark(f"{lists}."))
-    return Section("assumptions", sentences=sentences, outputs=TERMINAL)
+    return ReportSection("assumptions", sentences=sentences, outputs=TERMINAL)
 
 
 def _unread(assumptions: Assumptions) -> tuple[Remark, ...]:

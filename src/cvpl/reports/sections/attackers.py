@@ -11,9 +11,9 @@ from cvpl.reports.sections.section import (
     Item,
     Output,
     Remark,
-    Section,
-    Table,
+    ReportSection,
     chart_of,
+    table_of,
 )
 from cvpl.result import AttackerRow, AuditResult
 from cvpl.result.attackers import NEAR_ZERO, near_zero
@@ -23,23 +23,33 @@ _WIDE = 90
 """Terminals at least this wide show the interval beside the risk."""
 
 
-def attackers_section(result: AuditResult) -> Section:
+def attackers_section(result: AuditResult) -> ReportSection:
     """One row per attacker, the strongest first; * marks the headline attacker, x those that do not count."""
     several = len(result.attackers) > 1
-    columns = (
-        Column("attacker", "left"),
-        Column("risk"),
-        Column("95% interval", least_width=_WIDE),
-        *(Column(name) for name in ("linked", "control", "attributable", "top-1")),
+    k = result.suppress_below
+    columns: tuple[Column[AttackerRow], ...] = (
+        Column("attacker", lambda row: f"{_mark(row, result)} {named(row.name)}", "left"),
+        Column("risk", lambda row: percent(None if row.risk is None else row.risk.estimate, k=k)),
+        Column(
+            "95% interval",
+            lambda row: "" if row.risk is None else span(row.risk.low, row.risk.high),
+            least_width=_WIDE,
+        ),
+        Column("linked", lambda row: percent(row.linkage_rate.estimate, k=k)),
+        Column("control", lambda row: percent(row.control_rate, k=k)),
+        Column(
+            "attributable",
+            lambda row: percent(None if row.attributable_rate is None else row.attributable_rate.estimate, k=k),
+        ),
+        Column("top-1", lambda row: percent(row.top1_hit_rate, k=k)),
     )
-    rows = tuple(_cells(row, result) for row in sorted(result.attackers, key=_order))
-    return Section(
+    return ReportSection(
         "attackers",
         "The attackers",
         sentences=(Remark(_summary(result)),),
         figures=(Figure(chart_of("attackers", result), tabled=True),),
         without_figure=_near_zero(result),
-        tables=(Table("The attackers", columns, rows),),
+        tables=(table_of("The attackers", sorted(result.attackers, key=_order), columns),),
         tables_open=True,
         items=tuple(Item(line) for line in _not_counted(result)),
         notes=tuple(_notes(result)),
@@ -48,26 +58,26 @@ def attackers_section(result: AuditResult) -> Section:
     )
 
 
-def ladder_section(result: AuditResult) -> Section:
+def ladder_section(result: AuditResult) -> ReportSection:
     """The linkage rate under progressively looser blocking."""
     heading = "Progressively looser blocking"
     if result.ladder is None:
-        return Section("ladder", heading)
-    columns = tuple(Column(name) for name in ("rung", "linkage rate", "points gained", "pairs"))
-    rows = tuple(
+        return ReportSection("ladder", heading)
+    table = table_of(
+        heading,
+        result.ladder.rungs,
         (
-            str(rung.number),
-            percent(rung.linkage_rate, k=result.suppress_below),
-            UNKNOWN if rung.number == 1 else points(rung.gain),
-            f"{rung.pairs:,}",
-        )
-        for rung in result.ladder.rungs
+            Column("rung", lambda rung: str(rung.number)),
+            Column("linkage rate", lambda rung: percent(rung.linkage_rate, k=result.suppress_below)),
+            Column("points gained", lambda rung: UNKNOWN if rung.number == 1 else points(rung.gain)),
+            Column("pairs", lambda rung: f"{rung.pairs:,}"),
+        ),
     )
     stopped = "Stopped early: the last rate is a lower bound for the remaining rungs."
-    return Section(
+    return ReportSection(
         "ladder",
         heading,
-        tables=(Table(heading, columns, rows),),
+        tables=(table,),
         notes=(stopped,) if result.ladder.stopped_early else (),
         outputs=SCREENS,
     )
@@ -97,17 +107,8 @@ def _summary(result: AuditResult) -> str:
     return f"{text}. Compare attackers by risk: a threshold means something different to each of them."
 
 
-def _cells(row: AttackerRow, result: AuditResult) -> tuple[str, ...]:
-    mark = "* " if row.name == result.attacker else "x " if row.disqualified else "  "
-    return (
-        mark + named(row.name),
-        percent(None if row.risk is None else row.risk.estimate, k=result.suppress_below),
-        "" if row.risk is None else span(row.risk.low, row.risk.high),
-        percent(row.linkage_rate.estimate, k=result.suppress_below),
-        percent(row.control_rate, k=result.suppress_below),
-        percent(None if row.attributable_rate is None else row.attributable_rate.estimate, k=result.suppress_below),
-        percent(row.top1_hit_rate, k=result.suppress_below),
-    )
+def _mark(row: AttackerRow, result: AuditResult) -> str:
+    return "*" if row.name == result.attacker else "x" if row.disqualified else " "
 
 
 def _not_counted(result: AuditResult) -> list[str]:

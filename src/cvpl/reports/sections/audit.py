@@ -44,8 +44,8 @@ from cvpl.reports.sections.section import (
     Layer,
     Output,
     Remark,
-    Section,
-    Table,
+    ReportSection,
+    table_of,
 )
 from cvpl.reports.sections.sheet.first_warning import doubtful_lines
 from cvpl.reports.sections.singling_out import singling_out_section
@@ -71,7 +71,7 @@ _ON_THEIR_OWN = ("membership", "compliance")
 NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
 
 
-def audit_sections(result: AuditResult) -> list[Section]:
+def audit_sections(result: AuditResult) -> list[ReportSection]:
     """All sections of the report: the answer, what a decision needs, and what stands behind the figures."""
     decide = [
         not_assessable_section(result, "decide", REPORTS),
@@ -128,7 +128,7 @@ def audit_sections(result: AuditResult) -> list[Section]:
     ]
 
 
-def _doubted(section: Section, result: AuditResult) -> Section:
+def _doubted(section: ReportSection, result: AuditResult) -> ReportSection:
     """The section says that its figures do not count, or may be too low, for readers who jump to it."""
     doubt = None
     if result.verdict.kind == "not_assessable":
@@ -141,41 +141,44 @@ def _doubted(section: Section, result: AuditResult) -> Section:
     return replace(section, sentences=(Remark(doubt, "notice"), *section.sentences))
 
 
-def steps_section(steps: list[str], outputs: frozenset[Output] = WRITTEN) -> Section:
+def steps_section(steps: list[str], outputs: frozenset[Output] = WRITTEN) -> ReportSection:
     """The next steps, the most urgent first."""
-    return Section(
+    return ReportSection(
         "next", "What to do next", items=tuple(Item(step) for step in steps), items_as="steps", outputs=outputs
     )
 
 
-def _reviewers(result: AuditResult) -> Section:
+def _reviewers(result: AuditResult) -> ReportSection:
     purpose = (
         "These figures support an expert's judgement. They certify nothing: no figure can decide whether a release is "
         "anonymous."
     )
-    heads = ("requirement", "status", "value", "figure", "source", "what it does not cover")
-    rows = tuple(
-        (item.requirement, item.status, item.value, item.figure, item.source, item.not_covered)
-        for item in requirements(result)
+    heading = "What reviewers ask for"
+    table = table_of(
+        heading,
+        requirements(result),
+        (
+            Column("requirement", lambda item: item.requirement, "left"),
+            Column("status", lambda item: item.status, "left"),
+            Column("value", lambda item: item.value, "left"),
+            Column("figure", lambda item: item.figure, "left"),
+            Column("source", lambda item: item.source, "left"),
+            Column("what it does not cover", lambda item: item.not_covered, "left"),
+        ),
+        style="stacked",
     )
-    table = Table("What reviewers ask for", tuple(Column(head, "left") for head in heads), rows, "stacked")
-    return Section(
-        "reviewers",
-        "What reviewers ask for",
-        sentences=(Remark(purpose),),
-        tables=(table,),
-    )
+    return ReportSection("reviewers", heading, sentences=(Remark(purpose),), tables=(table,))
 
 
-def _limits(result: AuditResult) -> list[Section]:
+def _limits(result: AuditResult) -> list[ReportSection]:
     parts = [
-        Section(f"limits-{at}", part.title, level=3, items=tuple(Item(line) for line in part.lines))
+        ReportSection(f"limits-{at}", part.title, level=3, items=tuple(Item(line) for line in part.lines))
         for at, part in enumerate(limits(result), start=1)
     ]
     rest = Remark("The figures depend on these assumptions and are valid only under them.")
     heading = "Assumptions and limits"
     return [
-        Section(
+        ReportSection(
             "limits",
             heading,
             sentences=(rest,),
@@ -184,11 +187,11 @@ def _limits(result: AuditResult) -> list[Section]:
     ]
 
 
-def _closing(result: AuditResult) -> Section:
+def _closing(result: AuditResult) -> ReportSection:
     text = NO_GUARANTEE
     if result.linkage_rate.low is not None and result.linkage_rate.coverage is None:
         text += " The coverage of the 95% intervals has not been measured yet."
     for name, rate in (("linkage rate", result.linkage_rate), ("attributable rate", result.attributable_rate)):
         if rate is not None and rate.refused is not None:
             text += f" The {name} has no interval: {printable(rate.refused)}."
-    return Section(CLOSING, sentences=(Remark(text),), outputs=REPORTS)
+    return ReportSection(CLOSING, sentences=(Remark(text),), outputs=REPORTS)

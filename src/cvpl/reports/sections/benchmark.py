@@ -5,22 +5,18 @@ The terminal has narrower tables than the page; the text of the cells comes from
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from cvpl.reports.inferred_releases import InferredRelease
 from cvpl.reports.leaderboard import (
-    BEHIND,
     READ,
-    RISK,
-    SIZES,
     as_code,
-    behind_cells,
     comparison_group,
+    details_table,
     false_rate_note,
     made,
     messages,
     note,
     place,
-    risk_cells,
+    risk_table,
     seconds,
     utility,
 )
@@ -37,12 +33,13 @@ from cvpl.reports.sections.section import (
     Figure,
     Item,
     Remark,
-    Section,
-    Table,
+    ReportSection,
+    ReportTable,
     chart_of,
+    table_of,
 )
 from cvpl.reports.sections.warnings import shared_items
-from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow
+from cvpl.result import Attributable, BenchmarkCriteria, BenchmarkGroup, BenchmarkResult, BenchmarkRow, Rate
 from cvpl.wording import UNKNOWN, counted, in_words, named, percent, printable, rounding_in_words, span, typed
 
 BESIDE = (
@@ -51,7 +48,7 @@ BESIDE = (
 )
 
 
-def benchmark_sections(result: BenchmarkResult) -> list[Section]:
+def benchmark_sections(result: BenchmarkResult) -> list[ReportSection]:
     """All sections of the report: how to read it, the data sets, and their files."""
     closing = (
         "The largest top-1 is over all attackers, and inference has attackers of its own; all other figures are those "
@@ -59,16 +56,16 @@ def benchmark_sections(result: BenchmarkResult) -> list[Section]:
         "attacker may do better."
     )
     return [
-        Section(
+        ReportSection(
             TITLE,
             "Linkage risk of protected releases",
             sentences=(Remark(benchmark_headline(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("read", sentences=(Remark(READ, "quiet"),), outputs=SCREENS),
+        ReportSection("read", sentences=(Remark(READ, "quiet"),), outputs=SCREENS),
         *(section for at, group in enumerate(result.groups, start=1) for section in _group(result, group, at)),
         _provenance(result),
-        Section(CLOSING, sentences=(Remark(closing, "quiet"),), outputs=SCREENS),
+        ReportSection(CLOSING, sentences=(Remark(closing, "quiet"),), outputs=SCREENS),
     ]
 
 
@@ -87,11 +84,9 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     return text + (f" Without figures: {', '.join(without)}." if without else "")
 
 
-def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Section]:
+def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[ReportSection]:
     """The releases of one manifest, the details behind their figures, and their warnings."""
     rows, name = result.of(group.name), printable(group.name)
-    risk = Table(f"Risk in {name}", _left(RISK), tuple(risk_cells(row, rows) for row in rows), "stacked", PAGE)
-    behind = tuple(behind_cells(row) for row in rows)
     figures = ", ".join(group.utility_figures).replace("_", " ") or "no figure"
     text = (
         "All figures in a row are those of the named attacker, except those of the paper's attacker. Utility is the "
@@ -99,33 +94,33 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
     )
     warnings = shared_items([(row.name, messages(row)) for row in rows])
     return [
-        Section(
+        ReportSection(
             f"group-{at}",
             printable(group.title),
             sentences=tuple(Remark(line, "quiet") for line in _origin(group)),
             figures=tuple(
                 Figure(chart_of(chart, rows, group.name)) for chart in ("release_risks", "release_utilities")
             ),
-            tables=(risk, _risks(rows, name), _rates(rows, name), _kept(rows, name)),
+            tables=(risk_table(f"Risk in {name}", rows), _risks(rows, name), _rates(rows, name), _kept(rows, name)),
             items=tuple(Item(f"{named(row.name)}: {as_code(note(row))}") for row in rows if note(row)),
             outputs=SCREENS,
         ),
-        Section(
+        ReportSection(
             f"behind-{at}",
             f"Details behind the figures of {name}",
             level=3,
-            tables=(Table(f"Figures behind the risk in {name}", _left((*BEHIND, *SIZES)), behind, "stacked"),),
+            tables=(details_table(f"Figures behind the risk in {name}", rows),),
             notes=(text,),
             folded=PAGE,
         ),
         _criteria(rows, name, at),
         compared_inference_section(
-            [(row.name, row.inference, row.suppress_below) for row in rows],
+            [InferredRelease(row.name, row.inference, row.suppress_below) for row in rows],
             f"inference-{at}",
             f"Attribute inference in {name}",
             folded=PAGE,
         ),
-        Section(
+        ReportSection(
             f"warnings-{at}",
             f"{counted(len(warnings), 'warning')} for {name}",
             level=3,
@@ -136,34 +131,34 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Sect
     ]
 
 
-def _criteria(rows: list[BenchmarkRow], name: str, at: int) -> Section:
+def _criteria(rows: list[BenchmarkRow], name: str, at: int) -> ReportSection:
     """The formal criteria of each release, who is singled out, and how many promises attackers contradict."""
     found = [(row, row.criteria) for row in rows if row.criteria is not None]
-    heads = ("k", "unique", "average 1 / class size", "l", "singled out", "interval", "promises contradicted")
-    cells = tuple(
-        (
-            named(row.name),
-            f"{item.k:,}",
-            percent(item.unique, k=row.suppress_below, of="records"),
-            percent(item.average_class_risk, k=row.suppress_below, of="records"),
-            UNKNOWN if item.least_l is None else f"{item.least_l:,}",
-            percent(item.singled_out, k=row.suppress_below, of="predicates"),
-            span(item.singled_out_low, item.singled_out_high),
-            f"{item.contradicted} of {item.tested}" if item.tested else "none tested",
-        )
-        for row, item in found
-    )
-    columns = (Column("release", "name"), *map(Column, heads))
-    return Section(
-        f"criteria-{at}",
-        f"Formal criteria and singling out of {name}",
-        level=3,
-        tables=(Table(f"Formal criteria and singling out of {name}", columns, cells, "stacked"),) if cells else (),
-        notes=(
-            ("A promise is contradicted if attackers achieve more than a criterion allows, beyond error.",)
-            if cells
-            else ()
+    heading = f"Formal criteria and singling out of {name}"
+    if not found:
+        return ReportSection(f"criteria-{at}", heading, level=3, folded=PAGE)
+    columns: tuple[Column[tuple[BenchmarkRow, BenchmarkCriteria]], ...] = (
+        Column("release", lambda row: named(row[0].name), "name"),
+        Column("k", lambda row: f"{row[1].k:,}"),
+        Column("unique", lambda row: percent(row[1].unique, k=row[0].suppress_below, of="records")),
+        Column(
+            "average 1 / class size",
+            lambda row: percent(row[1].average_class_risk, k=row[0].suppress_below, of="records"),
         ),
+        Column("l", lambda row: UNKNOWN if row[1].least_l is None else f"{row[1].least_l:,}"),
+        Column("singled out", lambda row: percent(row[1].singled_out, k=row[0].suppress_below, of="predicates")),
+        Column("interval", lambda row: span(row[1].singled_out_low, row[1].singled_out_high)),
+        Column(
+            "promises contradicted",
+            lambda row: f"{row[1].contradicted} of {row[1].tested}" if row[1].tested else "none tested",
+        ),
+    )
+    return ReportSection(
+        f"criteria-{at}",
+        heading,
+        level=3,
+        tables=(table_of(heading, found, columns, style="stacked"),),
+        notes=("A promise is contradicted if attackers achieve more than a criterion allows, beyond error.",),
         folded=PAGE,
     )
 
@@ -179,69 +174,78 @@ def _origin(group: BenchmarkGroup) -> list[str]:
     ]
 
 
-def _risks(rows: list[BenchmarkRow], name: str) -> Table:
-    columns = (
-        Column("place"),
-        Column("release", "name"),
-        Column("risk"),
-        Column("95% interval"),
-        Column("top-1"),
-        Column("largest"),
-        Column("compared with", "left"),
+def _risks(rows: list[BenchmarkRow], name: str) -> ReportTable:
+    columns: tuple[Column[BenchmarkRow], ...] = (
+        Column("place", lambda row: place(row, rows)),
+        Column("release", lambda row: named(row.name), "name"),
+        Column("risk", _risk_or_status),
+        Column("95% interval", lambda row: span(row.shown[1], row.shown[2])),
+        Column("top-1", lambda row: percent(row.top1_hit_rate, k=row.suppress_below)),
+        Column("largest", _largest),
+        Column("compared with", _compared_with, "left"),
     )
-    cells = tuple(
-        (
-            place(row, rows),
-            named(row.name),
-            percent(row.shown[0], k=row.suppress_below) if row.status == "assessed" else row.status.replace("_", " "),
-            span(row.shown[1], row.shown[2]),
-            percent(row.top1_hit_rate, k=row.suppress_below),
-            percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate, k=row.suppress_below),
-            f"{comparison_group(row)}, {false_rate_note(row)}" if false_rate_note(row) else comparison_group(row),
-        )
-        for row in rows
+    return table_of(f"Risk in {name}", rows, columns, outputs=TERMINAL)
+
+
+def _risk_or_status(row: BenchmarkRow) -> str:
+    return percent(row.shown[0], k=row.suppress_below) if row.status == "assessed" else row.status.replace("_", " ")
+
+
+def _largest(row: BenchmarkRow) -> str:
+    return percent(None if row.largest_top1 is None else row.largest_top1.top1_hit_rate, k=row.suppress_below)
+
+
+def _compared_with(row: BenchmarkRow) -> str:
+    rate = false_rate_note(row)
+    return f"{comparison_group(row)}, {rate}" if rate else comparison_group(row)
+
+
+def _rates(rows: list[BenchmarkRow], name: str) -> ReportTable:
+    columns: tuple[Column[BenchmarkRow], ...] = (
+        Column("release", lambda row: named(row.name), "name"),
+        Column("attributable", lambda row: _rate(row.attributable_rate, row.suppress_below)),
+        Column("95% interval", _attributable_interval),
+        Column("linked", lambda row: _rate(row.linkage_rate, row.suppress_below)),
+        Column("control", lambda row: percent(None if row.control is None else row.control.rate, k=row.suppress_below)),
+        Column("attacker", lambda row: UNKNOWN if row.attacker is None else named(row.attacker), "left"),
     )
-    return Table(f"Risk in {name}", columns, cells, outputs=TERMINAL)
+    return table_of(f"Rates in {name}", rows, columns, outputs=TERMINAL)
 
 
-def _rates(rows: list[BenchmarkRow], name: str) -> Table:
-    heads = ("attributable", "95% interval", "linked", "control")
-    cells = tuple(
-        (
-            named(row.name),
-            percent(None if row.attributable_rate is None else row.attributable_rate.estimate, k=row.suppress_below),
-            "" if row.attributable_rate is None else span(row.attributable_rate.low, row.attributable_rate.high),
-            percent(None if row.linkage_rate is None else row.linkage_rate.estimate, k=row.suppress_below),
-            percent(None if row.control is None else row.control.rate, k=row.suppress_below),
-            UNKNOWN if row.attacker is None else named(row.attacker),
-        )
-        for row in rows
+def _rate(rate: Attributable | Rate | None, k: int) -> str:
+    return percent(None if rate is None else rate.estimate, k=k)
+
+
+def _attributable_interval(row: BenchmarkRow) -> str:
+    return "" if row.attributable_rate is None else span(row.attributable_rate.low, row.attributable_rate.high)
+
+
+def _kept(rows: list[BenchmarkRow], name: str) -> ReportTable:
+    columns: tuple[Column[BenchmarkRow], ...] = (
+        Column("release", lambda row: named(row.name), "name"),
+        Column("utility", lambda row: utility(row.utility, short=True)),
+        Column("seconds", seconds),
+        Column("how it was made", made, "left"),
     )
-    columns = (Column("release", "name"), *map(Column, heads), Column("attacker", "left"))
-    return Table(f"Rates in {name}", columns, cells, outputs=TERMINAL)
+    return table_of(f"Utility in {name}", rows, columns, outputs=TERMINAL)
 
 
-def _kept(rows: list[BenchmarkRow], name: str) -> Table:
-    columns = (Column("release", "name"), Column("utility"), Column("seconds"), Column("how it was made", "left"))
-    cells = tuple((named(row.name), utility(row.utility, short=True), seconds(row), made(row)) for row in rows)
-    return Table(f"Utility in {name}", columns, cells, outputs=TERMINAL)
-
-
-def _provenance(result: BenchmarkResult) -> Section:
+def _provenance(result: BenchmarkResult) -> ReportSection:
     """Every release with its SHA-256 checksum."""
-    rows = tuple(
-        (
-            named(f"{row.group}/{row.name}"),
-            named(row.file),
-            printable(row.inputs["protected"].sha256 or UNKNOWN) if "protected" in row.inputs else UNKNOWN,
-        )
-        for row in result.rows
+    columns: tuple[Column[BenchmarkRow], ...] = (
+        Column("release", lambda row: named(f"{row.group}/{row.name}"), "left"),
+        Column("file", lambda row: named(row.file), "left"),
+        Column(
+            "SHA-256",
+            lambda row: printable(row.inputs["protected"].sha256 or UNKNOWN) if "protected" in row.inputs else UNKNOWN,
+            "left",
+        ),
     )
-    return Section(
+    return ReportSection(
         "provenance",
         "Provenance",
         sentences=(Remark(f"{versions(result.versions)} {BESIDE} {rounding_in_words(_rounded_for(result))}"),),
-        tables=(Table("Files", _left(("release", "file", "SHA-256")), rows),),
+        tables=(table_of("Files", result.rows, columns),),
         starts_sheet=True,
     )
 
@@ -249,7 +253,3 @@ def _provenance(result: BenchmarkResult) -> Section:
 def _rounded_for(result: BenchmarkResult) -> int:
     """The smallest k of the audited releases."""
     return min((row.suppress_below for row in result.rows if row.status != "failed"), default=1)
-
-
-def _left(heads: Iterable[str]) -> tuple[Column, ...]:
-    return tuple(Column(head, "left") for head in heads)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cvpl.reports.sections.section import PAGE, Column, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, Column, Remark, ReportSection, table_of
 from cvpl.result import AuditResult
 
 ISO = "ISO/IEC 27559:2022"
 WP29 = "WP29 opinion 05/2014"
 EDPB = "EDPB opinion 28/2024"
 TEMPLATE = "EMA and Health Canada, anonymisation report"
-_NOT_MEASURED = "not measured in this audit"
 
 
 class Clause(NamedTuple):
@@ -85,11 +84,18 @@ CLAUSES: tuple[Clause, ...] = (
 )
 
 
-def clauses_section(result: AuditResult) -> Section:
+def clauses_section(result: AuditResult) -> ReportSection:
     """Every clause with the sections that inform it, folded on a page."""
-    rows = tuple((item.source, item.clause, item.answered if item.has(result) else _NOT_MEASURED) for item in CLAUSES)
-    heads = tuple(Column(head, "left") for head in ("source", "clause or topic", "sections of this report"))
-    return Section(
+    columns: tuple[Column[Clause], ...] = (
+        Column("source", lambda item: item.source, "left"),
+        Column("clause or topic", lambda item: item.clause, "left"),
+        Column(
+            "sections of this report",
+            lambda item: item.answered if item.has(result) else "not measured in this audit",
+            "left",
+        ),
+    )
+    return ReportSection(
         "clauses",
         "Clauses that the figures are about",
         sentences=(
@@ -98,6 +104,6 @@ def clauses_section(result: AuditResult) -> Section:
                 "are not measured here."
             ),
         ),
-        tables=(Table("Clauses that the figures are about", heads, rows, "stacked"),),
+        tables=(table_of("Clauses that the figures are about", CLAUSES, columns, style="stacked"),),
         outputs=PAGE,
     )

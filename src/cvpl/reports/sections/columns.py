@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cvpl.answers.column_effects import ColumnEffects, EffectFigure, column_effects
-from cvpl.reports.sections.section import SCREENS, Column, Figure, Item, Section, Table, chart_of
+from cvpl.reports.sections.section import SCREENS, Column, Figure, Item, ReportSection, chart_of, table_of
 from cvpl.result import AuditResult, Contribution
 from cvpl.wording import counted, named, percent, points, signed_percent, span
 
@@ -16,7 +16,7 @@ _WIDE = 100
 """Terminals at least this wide show spreads beside the figures."""
 
 
-class _Measure(NamedTuple):
+class _ColumnMeasure(NamedTuple):
     """One measure of how much a column gives away: its name, value, cell, spread, meaning and unit."""
 
     name: str
@@ -34,21 +34,21 @@ class _Measure(NamedTuple):
 
 _SHORT: dict[EffectFigure, str] = {"risk": "risk", "top1_hit_rate": "top-1", "power": "power"}
 _MEASURES = (
-    _Measure(
+    _ColumnMeasure(
         "structure",
         lambda item: item.structural,
         lambda item: percent(item.structural),
         lambda item: span(item.structural_low, item.structural_high),
         "the column's share of the space in which records are compared; independent of the links",
     ),
-    _Measure(
+    _ColumnMeasure(
         "links",
         lambda item: item.link,
         lambda item: signed_percent(item.link),
         None,
         "its share of the similarity of the links that were found; negative if it pushes linked records apart",
     ),
-    _Measure(
+    _ColumnMeasure(
         "rate",
         lambda item: item.removal,
         lambda item: _change(item.removal),
@@ -61,7 +61,7 @@ _MEASURES = (
 )
 
 
-def _effect(effects: ColumnEffects) -> _Measure:
+def _effect(effects: ColumnEffects) -> _ColumnMeasure:
     """The measure by the figure that counts: the risk, the top-1 hit rate, or the power."""
 
     def drop(item: Contribution) -> float | None:
@@ -71,7 +71,7 @@ def _effect(effects: ColumnEffects) -> _Measure:
         found = effects.drops.get(item.column)
         return "" if found is None else _ends(found.low, found.high)
 
-    return _Measure(
+    return _ColumnMeasure(
         _SHORT[effects.figure],
         drop,
         lambda item: _change(drop(item)),
@@ -82,7 +82,7 @@ def _effect(effects: ColumnEffects) -> _Measure:
     )
 
 
-def columns_section(result: AuditResult) -> Section:
+def columns_section(result: AuditResult) -> ReportSection:
     """One row per column, the one that gives people away most first, and the meaning of the figures."""
     heading, found = "Which columns give people away", result.feature_contribution
     effects = column_effects(result)
@@ -95,34 +95,29 @@ def columns_section(result: AuditResult) -> Section:
     )
     if not known:
         nothing = "No figures for single columns: the score of the headline attacker cannot be split by column."
-        return Section("columns", heading, figures=(figure,), without_figure=nothing)
-    columns = [Column("column", "left"), Column("role", "left", NARROW)]
-    cells: list[Callable[[Contribution], str]] = [
-        lambda item: named(item.column),
-        lambda item: item.role.replace("_", "-"),
+        return ReportSection("columns", heading, figures=(figure,), without_figure=nothing)
+    columns: list[Column[Contribution]] = [
+        Column("column", lambda item: named(item.column), "left"),
+        Column("role", lambda item: item.role.replace("_", "-"), "left", NARROW),
     ]
     for measure in known:
-        columns.append(Column(measure.head))
-        cells.append(measure.cell)
+        columns.append(Column(measure.head, measure.cell))
         spread = measure.spread
         if spread is not None and any(spread(item) for item in found.columns):
-            columns.append(Column(f"{measure.head}, spread", least_width=_WIDE))
-            cells.append(spread)
-    rows = tuple(
-        tuple(cell(item) for cell in cells) for item in sorted(found.columns, key=lambda item: _weight(item, effects))
-    )
+            columns.append(Column(f"{measure.head}, spread", spread, least_width=_WIDE))
+    rows = sorted(found.columns, key=lambda item: _weight(item, effects))
     asked = found.top1_asked if effects.figure == "top1_hit_rate" else found.power_asked
     searched = {"rate": found.removal_asked, _SHORT[effects.figure]: asked}
     alike = (
         "Columns with the same information can replace each other: leaving out one of them may change nothing, leaving "
         "out all of them does."
     )
-    return Section(
+    return ReportSection(
         "columns",
         heading,
         figures=(figure,),
         without_figure=within,
-        tables=(Table(heading, tuple(columns), rows),),
+        tables=(table_of(heading, rows, columns),),
         items=tuple(
             Item(f"{measure.name}: {measure.meaning}{_sample(searched.get(measure.name), result)}.")
             for measure in known

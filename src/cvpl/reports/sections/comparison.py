@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+
 from cvpl.answers.column_drops import compared_drops
+from cvpl.answers.column_effects import ColumnDrop
 from cvpl.answers.recommendation import costs, meets, recommendation, reservations
-from cvpl.answers.release_figure import HIGH, best_first, compared_figure, compared_figures
+from cvpl.answers.release_figure import HIGH, ReleaseFigure, best_first, compared_figure, compared_figures
+from cvpl.reports.inferred_releases import InferredRelease
 from cvpl.reports.sections.audit import NO_GUARANTEE
 from cvpl.reports.sections.compared_inference import compared_inference_section
 from cvpl.reports.sections.comparison_details import (
@@ -28,9 +33,9 @@ from cvpl.reports.sections.section import (
     Figure,
     Item,
     Remark,
-    Section,
-    Table,
+    ReportSection,
     chart_of,
+    table_of,
 )
 from cvpl.reports.sections.warnings import pointer_section, shared_items, warnings_section
 from cvpl.result import ComparedRelease, ComparisonResult
@@ -50,20 +55,20 @@ _WIDE = 90
 _AUDIT = "cvpl audit ORIGINAL RELEASE --config audit.yaml --control FILE --out DIR"
 
 
-def comparison_sections(result: ComparisonResult) -> list[Section]:
+def comparison_sections(result: ComparisonResult) -> list[ReportSection]:
     """All sections of the report, from the recommendation to the provenance."""
     multiple = "The intervals are not corrected for multiple comparisons: among many pairs, some differ by chance."
     warnings = shared_items(
         [(release.name, [(item.message, item.docs or "") for item in release.warnings]) for release in result.releases]
     )
     return [
-        Section(
+        ReportSection(
             TITLE,
             f"Releases of {named(result.inputs['original'].name)} compared",
             sentences=(Remark(recommendation(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
+        ReportSection("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
         pointer_section([warning for release in result.releases for warning in release.warnings], len(warnings)),
         _order(result),
         _map(result),
@@ -75,65 +80,54 @@ def comparison_sections(result: ComparisonResult) -> list[Section]:
         utility_section(result),
         criteria_section(result),
         compared_inference_section(
-            [(release.name, release.inference, result.suppress_below) for release in best_first(result)]
+            [InferredRelease(release.name, release.inference, result.suppress_below) for release in best_first(result)]
         ),
         attackers_section(result),
         differences_section(result),
         _provenance(result),
         repeat_section(result),
         configuration_section(result.provenance.config),
-        Section(CLOSING, sentences=(Remark(f"{NO_GUARANTEE} {multiple}", "quiet"),), outputs=REPORTS),
+        ReportSection(CLOSING, sentences=(Remark(f"{NO_GUARANTEE} {multiple}", "quiet"),), outputs=REPORTS),
     ]
 
 
-def _steps_section(steps: list[str]) -> Section:
-    return Section(
+def _steps_section(steps: list[str]) -> ReportSection:
+    return ReportSection(
         "next", "What to do next", items=tuple(Item(step) for step in steps), items_as="steps", outputs=REPORTS
     )
 
 
-def _order(result: ComparisonResult) -> Section:
+def _order(result: ComparisonResult) -> ReportSection:
     """The releases, best first: a ruler for each, and one table."""
     heading = "The releases, best first"
     ranked = sum(release.risk_places is not None for release in result.releases)
     figures = compared_figures(result)
     kinds = list(dict.fromkeys(figure.kind for figure in figures if figure.kind is not None))
     judged = any(release.policies for release in result.releases)
-    columns = [
-        Column("release", "left"),
-        Column("place", least_width=_WIDE),
-        Column({"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"),
-        Column("95% interval"),
-        *([Column("policy", "name")] if judged else []),
-        Column("utility"),
-        Column("efficient", "name"),
-        Column("but", "left", least_width=130),
-    ]
-    rows = []
-    for release, figure in zip(best_first(result), figures, strict=True):
-        rows.append(
-            (
-                named(release.name),
-                _place(release, ranked),
-                figure.value,
-                figure.interval if release.assessable else "",
-                *([{True: "met", False: "not met", None: UNKNOWN}[meets(release)]] if judged else []),
-                score_in_words(release.utility.score),
-                efficient_in_words(release, result.suppress_below),
-                "; ".join(costs(release)) if release.assessable else "",
-            )
-        )
+    measured = {"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"
+    met = {True: "met", False: "not met", None: UNKNOWN}
+    columns: tuple[Column[tuple[ComparedRelease, ReleaseFigure]], ...] = (
+        Column("release", lambda row: named(row[0].name), "left"),
+        Column("place", lambda row: _place(row[0], ranked), least_width=_WIDE),
+        Column(measured, lambda row: row[1].value),
+        Column("95% interval", lambda row: row[1].interval if row[0].assessable else ""),
+        Column("policy", lambda row: met[meets(row[0])], "name", shown=judged),
+        Column("utility", lambda row: score_in_words(row[0].utility.score)),
+        Column("efficient", lambda row: efficient_in_words(row[0], result.suppress_below), "name"),
+        Column("but", lambda row: "; ".join(costs(row[0])) if row[0].assessable else "", "left", least_width=130),
+    )
+    table = table_of(heading, zip(best_first(result), figures, strict=True), columns, style="stacked")
     tied = "A place such as 2-3 is a tie: the difference is within error."
     efficient = (
         "Efficient: no other release has less risk and more utility. It may still be high: the word stands beside a "
         f"figure above {HIGH:.0%}."
     )
     policy = "" if judged else "No policy is set, so nothing here says which risk is too high."
-    return Section(
+    return ReportSection(
         "order",
         heading,
         figures=(Figure(chart_of("compared_rulers", result), tabled=True, in_notebook=True),),
-        tables=(Table(heading, tuple(columns), tuple(rows), "stacked"),),
+        tables=(table,),
         tables_open=True,
         notes=(f"{_risk_read(result)} {_setting(result)}".strip(), f"{tied} {efficient} {policy}".strip()),
         outputs=EVERYWHERE,
@@ -162,14 +156,14 @@ def _risk_read(result: ComparisonResult) -> str:
     return "Top-1: the share of people whose best candidate is the right person." if risks else ""
 
 
-def _map(result: ComparisonResult) -> Section:
+def _map(result: ComparisonResult) -> ReportSection:
     beaten = []
     for release in best_first(result):
         if release.beaten_by:
             by = ", ".join(f"'{printable(name)}'" for name in release.clearly_beaten_by or release.beaten_by)
             clear = "with less risk beyond error" if release.clearly_beaten_by else "within error"
             beaten.append(Item(f"'{printable(release.name)}' is beaten by {by}, {clear}."))
-    return Section(
+    return ReportSection(
         "frontier",
         "Risk and utility",
         figures=(Figure(chart_of("frontier", result)),),
@@ -179,7 +173,7 @@ def _map(result: ComparisonResult) -> Section:
     )
 
 
-def _columns(result: ComparisonResult) -> Section:
+def _columns(result: ComparisonResult) -> ReportSection:
     """The columns by release; a sentence takes the chart's place if nothing is known or all is within error."""
     heading, figure = "Which columns give people away", Figure(chart_of("compared_contributions", result))
     found = compared_drops(result)
@@ -188,19 +182,21 @@ def _columns(result: ComparisonResult) -> Section:
             f"Not measured: set {typed('sensitivity: true')} in the configuration to repeat the strongest attacker "
             "without each column."
         )
-        return Section("columns", heading, figures=(figure,), without_figure=nothing)
+        return ReportSection("columns", heading, figures=(figure,), without_figure=nothing)
     if found.within_error:
         within = f"No single column stands out: without any one of them, {found.figure} changes within error."
-        return Section("columns", heading, sentences=(Remark(within),), outputs=SCREENS)
-    rows = tuple(
-        (named(name), *(UNKNOWN if name not in drops else points(-drops[name].drop) for drops in found.by_release))
-        for name in found.columns
-    )
-    heads = (Column("column", "left"), *(Column(named(name)) for name in found.releases))
+        return ReportSection("columns", heading, sentences=(Remark(within),), outputs=SCREENS)
+    columns: list[Column[str]] = [Column("column", named, "left")]
+    for release, drops in zip(found.releases, found.by_release, strict=True):
+        columns.append(Column(named(release), partial(_dropped, drops)))
     # On a page, the same numbers are in the table under the chart.
-    table = Table(heading, heads, rows, outputs=TERMINAL, numbered=True)
+    table = table_of(heading, found.columns, columns, outputs=TERMINAL, numbered=True)
     meaning = f"Change of {found.figure}, in percentage points, when the column is left out."
-    return Section("columns", heading, figures=(figure,), tables=(table,), notes=(meaning,), outputs=SCREENS)
+    return ReportSection("columns", heading, figures=(figure,), tables=(table,), notes=(meaning,), outputs=SCREENS)
+
+
+def _dropped(drops: Mapping[str, ColumnDrop], column: str) -> str:
+    return points(-drops[column].drop) if column in drops else UNKNOWN
 
 
 def _steps(result: ComparisonResult) -> list[str]:
@@ -231,11 +227,11 @@ def _steps(result: ComparisonResult) -> list[str]:
     return steps
 
 
-def _provenance(result: ComparisonResult) -> Section:
+def _provenance(result: ComparisonResult) -> ReportSection:
     tables = [*result.inputs.items(), *(("release", release.input) for release in result.releases)]
     text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
     text += rounding_in_words(result.suppress_below)
-    return Section(
+    return ReportSection(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )
 

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from cvpl.answers.release_figure import best_first
 from cvpl.reports.preflight import finding_lines
-from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Column, Item, Remark, Section, Table
-from cvpl.result import ComparedRelease, ComparisonResult
-from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
+from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Column, Item, Remark, ReportSection, table_of
+from cvpl.result import (
+    Attributable,
+    BestCandidate,
+    ComparedRelease,
+    ComparedUtility,
+    ComparisonResult,
+    Criteria,
+    PairedDifference,
+    SingledOutRate,
+)
+from cvpl.wording import UNKNOWN, bracketed_span, named, percent, points, printable, sentence, span
 
 _KEPT = {
     "correlations": "correlation_preservation",
@@ -16,7 +25,7 @@ _KEPT = {
 }
 
 
-def releases_section(result: ComparisonResult) -> Section:
+def releases_section(result: ComparisonResult) -> ReportSection:
     """The verdict on each release, why it has no place, and the findings that close a gate."""
     remarks = []
     for release in best_first(result):
@@ -28,24 +37,25 @@ def releases_section(result: ComparisonResult) -> Section:
         closing = [finding for finding in release.preflight if finding.closes_gate]
         for _, line in finding_lines(closing, result.suppress_below):
             remarks.append(Remark(f"{line} This closes the gate.", "alarm", label))
-    return Section("releases", "Each release on its own", sentences=tuple(remarks), outputs=REPORTS)
+    return ReportSection("releases", "Each release on its own", sentences=tuple(remarks), outputs=REPORTS)
 
 
-def utility_section(result: ComparisonResult) -> Section:
+def utility_section(result: ComparisonResult) -> ReportSection:
     """The four figures of utility of each release, and their mean."""
-    rows = []
-    for release in best_first(result):
-        kept = {name: getattr(release.utility, field) for name, field in _KEPT.items()}
-        if release.utility.distance_basis != "same_people":  # close to 1 for almost any release, so not comparable
-            kept["distances"] = None
-        rows.append((named(release.name), *map(score_in_words, kept.values()), score_in_words(release.utility.score)))
+    columns: tuple[Column[ComparedRelease], ...] = (
+        Column("release", lambda release: named(release.name), "left"),
+        Column("correlations", lambda release: score_in_words(release.utility.correlation_preservation)),
+        Column("marginals", lambda release: score_in_words(release.utility.marginal_similarity)),
+        Column("prediction", lambda release: score_in_words(release.utility.downstream_accuracy_ratio)),
+        Column("distances", lambda release: score_in_words(_distances(release.utility))),
+        Column("score", lambda release: score_in_words(release.utility.score)),
+    )
     counted = [name for name, field in _KEPT.items() if field in result.utility_figures]
     text = f"The score is the mean of {', '.join(counted)}." if counted else "No figure is known for all releases."
-    columns = (Column("release", "left"), *map(Column, _KEPT), Column("score"))
-    return Section(
+    return ReportSection(
         "utility",
         "Utility",
-        tables=(Table("Utility", columns, tuple(rows), "stacked"),),
+        tables=(table_of("Utility", best_first(result), columns, style="stacked"),),
         items=tuple(
             Item(f"'{printable(release.name)}' has no place: {printable(release.utility.reason)}.")
             for release in result.releases
@@ -56,18 +66,31 @@ def utility_section(result: ComparisonResult) -> Section:
     )
 
 
-def criteria_section(result: ComparisonResult) -> Section:
+def _distances(utility: ComparedUtility) -> float | None:
+    """How well distances are kept, of the same people; of others it is close to 1 for almost any release."""
+    return utility.distance_preservation if utility.distance_basis == "same_people" else None
+
+
+def criteria_section(result: ComparisonResult) -> ReportSection:
     """The formal criteria of each release and who is singled out in it, beside the top-1 hit rate."""
-    rows = tuple(_criteria_row(release, result.suppress_below) for release in best_first(result) if release.criteria)
-    heading = "Formal criteria and singling out"
-    if not rows:
-        return Section("criteria", heading)
-    heads = ("k", "unique", "1/k", "best candidate right", "promise of k", "l", "singled out")
-    columns = (Column("release", "name"), *map(Column, heads))
-    return Section(
+    heading, k = "Formal criteria and singling out", result.suppress_below
+    found = [(release, release.criteria) for release in best_first(result) if release.criteria is not None]
+    if not found:
+        return ReportSection("criteria", heading)
+    columns: tuple[Column[tuple[ComparedRelease, Criteria]], ...] = (
+        Column("release", lambda row: named(row[0].name), "name"),
+        Column("k", lambda row: f"{row[1].k:,}"),
+        Column("unique", lambda row: percent(row[1].unique, k=k, of="records")),
+        Column("1/k", lambda row: percent(row[1].risk.prosecutor_maximum)),
+        Column("best candidate right", lambda row: _with_interval(row[0].best_candidate, k, "people")),
+        Column("promise of k", lambda row: (row[0].one_over_k or UNKNOWN).replace("_", " ")),
+        Column("l", lambda row: str(min((item.distinct_l for item in row[1].sensitive), default=UNKNOWN))),
+        Column("singled out", lambda row: _with_interval(row[0].singled_out, k, "predicates")),
+    )
+    return ReportSection(
         "criteria",
         heading,
-        tables=(Table(heading, columns, rows, "stacked"),),
+        tables=(table_of(heading, found, columns, style="stacked"),),
         notes=(
             "k promises that the best candidate is right for at most 1/k. It holds for an attacker who knows the "
             "quasi-identifiers only; contradicted: attackers who compare more columns are right more often, beyond "
@@ -78,59 +101,32 @@ def criteria_section(result: ComparisonResult) -> Section:
     )
 
 
-def _criteria_row(release: ComparedRelease, k: int) -> tuple[str, ...]:
-    found, rate, best = release.criteria, release.singled_out, release.best_candidate
-    assert found is not None  # noqa: S101 - only such releases have a row
-    right = UNKNOWN if best is None else percent(best.estimate, k=k) + _within(best.low, best.high)
-    singled = UNKNOWN
-    if rate is not None:
-        singled = percent(rate.estimate, k=k, of="predicates") + _within(rate.low, rate.high)
-    return (
-        named(release.name),
-        f"{found.k:,}",
-        percent(found.unique, k=k, of="records"),
-        percent(found.risk.prosecutor_maximum),
-        right,
-        UNKNOWN if release.one_over_k is None else release.one_over_k.replace("_", " "),
-        UNKNOWN if not found.sensitive else str(min(item.distinct_l for item in found.sensitive)),
-        singled,
-    )
+def _with_interval(figure: BestCandidate | SingledOutRate | None, k: int, of: str) -> str:
+    if figure is None:
+        return UNKNOWN
+    return percent(figure.estimate, k=k, of=of) + bracketed_span(figure.low, figure.high)
 
 
-def _within(low: float | None, high: float | None) -> str:
-    ends = span(low, high)
-    return f" ({ends})" if ends else ""
-
-
-def attackers_section(result: ComparisonResult) -> Section:
+def attackers_section(result: ComparisonResult) -> ReportSection:
     """The strongest attacker of each release, with the paper's rates."""
     heading = "The strongest attacker per release"
-    names = ("attributable", "95% interval", "linked", "control", "top-1")
-    rows = tuple(
-        (
-            named(release.name),
-            named(release.attacker),
-            percent(
-                None if release.attributable_rate is None else release.attributable_rate.estimate,
-                k=result.suppress_below,
-            ),
-            ""
-            if release.attributable_rate is None
-            else span(release.attributable_rate.low, release.attributable_rate.high),
-            percent(release.linkage_rate.estimate, k=result.suppress_below),
-            percent(release.control_rate, k=result.suppress_below),
-            percent(release.top1_hit_rate, k=result.suppress_below),
-        )
-        for release in best_first(result)
+    k = result.suppress_below
+    rows = [(release, release.attributable_rate) for release in best_first(result)]
+    columns: tuple[Column[tuple[ComparedRelease, Attributable | None]], ...] = (
+        Column("release", lambda row: named(row[0].name), "left"),
+        Column("attacker", lambda row: named(row[0].attacker), "left"),
+        Column("attributable", lambda row: percent(None if row[1] is None else row[1].estimate, k=k)),
+        Column("95% interval", lambda row: "" if row[1] is None else span(row[1].low, row[1].high)),
+        Column("linked", lambda row: percent(row[0].linkage_rate.estimate, k=k)),
+        Column("control", lambda row: percent(row[0].control_rate, k=k)),
+        Column("top-1", lambda row: percent(row[0].top1_hit_rate, k=k)),
     )
-    columns = (Column("release", "left"), Column("attacker", "left"), *map(Column, names))
+    table = table_of(heading, rows, columns, style="stacked")
     note = "Compare releases by risk: a threshold means something different to each attacker."
-    return Section(
-        "attackers", heading, tables=(Table(heading, columns, rows, "stacked"),), notes=(note,), outputs=REPORTS
-    )
+    return ReportSection("attackers", heading, tables=(table,), notes=(note,), outputs=REPORTS)
 
 
-def differences_section(result: ComparisonResult) -> Section:
+def differences_section(result: ComparisonResult) -> ReportSection:
     """The differences of every pair of releases, folded away on a page."""
     heading = "Differences, pair by pair"
     if not result.differences:
@@ -138,36 +134,30 @@ def differences_section(result: ComparisonResult) -> Section:
             "No pair of releases can be compared person by person: that takes two releases whose risks use the same "
             "control and the same false-positive rate."
         )
-        return Section("differences", heading, sentences=(Remark(none),), folded=PAGE)
+        return ReportSection("differences", heading, sentences=(Remark(none),), folded=PAGE)
     text = (
         "The first release's figure minus the second's, in percentage points, paired person by person. Each interval "
         "is corrected for the choice of the attackers."
     )
-    columns = (
-        Column("release", "left"),
-        Column("minus", "left"),
-        Column("figure", "left"),
-        Column("points"),
-        Column("interval"),
-        Column("outcome", "left"),
-    )
-    rows = tuple(
-        (
-            named(item.first),
-            named(item.second),
-            "attributable rate" if item.figure == "attributable_rate" else "risk",
-            points(item.estimate),
-            "none" if item.low is None or item.high is None else f"{points(item.low)} to {points(item.high)}",
-            "tied" if item.tied else "differ",
-        )
-        for item in result.differences
+    columns: tuple[Column[PairedDifference], ...] = (
+        Column("release", lambda item: named(item.first), "left"),
+        Column("minus", lambda item: named(item.second), "left"),
+        Column("figure", lambda item: "attributable rate" if item.figure == "attributable_rate" else "risk", "left"),
+        Column("points", lambda item: points(item.estimate)),
+        Column(
+            "interval",
+            lambda item: (
+                "none" if item.low is None or item.high is None else f"{points(item.low)} to {points(item.high)}"
+            ),
+        ),
+        Column("outcome", lambda item: "tied" if item.tied else "differ", "left"),
     )
     refused = dict.fromkeys(item.refused for item in result.differences if item.refused is not None)
-    return Section(
+    return ReportSection(
         "differences",
         heading,
         sentences=(Remark(text),),
-        tables=(Table(heading, columns, rows, "stacked"),),
+        tables=(table_of(heading, result.differences, columns, style="stacked"),),
         items=tuple(Item(sentence(f"no interval: {printable(reason)}")) for reason in refused),
         outputs=SCREENS,
         folded=PAGE,

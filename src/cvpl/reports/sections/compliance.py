@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import REPORTS, Column, Remark, ReportSection, table_of
 from cvpl.result import AuditResult, Compliance, ComplianceRow
-from cvpl.wording import count_in_words, counted, named, percent, span
+from cvpl.wording import bracketed_span, count_in_words, counted, named, percent
 
 HEADING = "Compliance beside attack"
 _STATUS: Mapping[str, str] = {
@@ -37,20 +37,22 @@ _MISSING: Mapping[str, str] = {
 }
 
 
-def compliance_section(result: AuditResult) -> Section:
+def compliance_section(result: AuditResult) -> ReportSection:
     """A sentence on the promises that are contradicted, and the table; nothing without formal criteria."""
     found = result.compliance
     if found is None:
-        return Section("compliance", HEADING)
-    heads = ("criterion", "it promises", "attackers achieve", "comparison")
-    rows = tuple(
-        (_criterion(row, result), _promise(row), _achieved(row, result), _STATUS[row.status]) for row in found.rows
+        return ReportSection("compliance", HEADING)
+    columns: tuple[Column[ComplianceRow], ...] = (
+        Column("criterion", lambda row: _criterion(row, result), "left"),
+        Column("it promises", _promise, "left"),
+        Column("attackers achieve", lambda row: _achieved(row, result), "left"),
+        Column("comparison", lambda row: _STATUS[row.status], "left"),
     )
-    return Section(
+    return ReportSection(
         "compliance",
         HEADING,
         sentences=_sentences(found, result),
-        tables=(Table(HEADING, tuple(Column(head, "left") for head in heads), rows, "stacked"),),
+        tables=(table_of(HEADING, found.rows, columns, style="stacked"),),
         notes=_notes(found),
         outputs=REPORTS,
     )
@@ -120,9 +122,8 @@ def _achieved(row: ComplianceRow, result: AuditResult) -> str:
         return "inference was not measured"
     if row.estimate is None:
         return "not assessable" if result.verdict.kind == "not_assessable" else _MISSING[row.figure]
-    ends = span(row.low, row.high)
     share = percent(row.estimate, k=1 if row.figure == "membership_precision" else result.suppress_below)
-    return f"{_FIGURES[row.figure]}: {share}{f' ({ends})' if ends else ''}"
+    return f"{_FIGURES[row.figure]}: {share}{bracketed_span(row.low, row.high)}"
 
 
 def _notes(found: Compliance) -> tuple[str, ...]:

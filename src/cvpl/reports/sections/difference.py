@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from cvpl.reports.difference import Change, ResultDifference
-from cvpl.reports.sections.section import TERMINAL, Column, Item, Remark, Section, Table
+from cvpl.reports.sections.section import TERMINAL, Column, Item, Remark, ReportSection, table_of
 from cvpl.wording import percent, points, printable, sentence
 
 _BEYOND = {True: "beyond error", False: "within error", None: "no interval"}
 
 
-def difference_sections(found: ResultDifference) -> list[Section]:
+def difference_sections(found: ResultDifference) -> list[ReportSection]:
     """The cautions, the figures before and after, and the other differences."""
     note = (
         "Beyond error: the 95% interval of the difference excludes 0. Within error: it includes 0, judged by these two "
         "results alone; `cvpl compare` pairs people and can detect smaller differences. No interval: not comparable."
     )
-    columns = (
-        Column("figure", "left"),
-        *map(Column, ("before", "after", "points")),
-        Column("change", "left"),
-    )
-    rows = tuple(
-        (change.figure, percent(change.before), percent(change.after), points(change.difference), _outcome(change))
-        for change in found.changes
+    columns: tuple[Column[Change], ...] = (
+        Column("figure", lambda change: change.figure, "left"),
+        Column("before", lambda change: percent(change.before)),
+        Column("after", lambda change: percent(change.after)),
+        Column("points", lambda change: points(change.difference)),
+        Column("change", _outcome, "left"),
     )
     lists = {
         "Inputs that differ": found.inputs,
@@ -31,15 +29,15 @@ def difference_sections(found: ResultDifference) -> list[Section]:
         "Resolved warnings": found.gone_warnings,
     }
     return [
-        Section(
+        ReportSection(
             "changes",
             sentences=tuple(Remark(sentence(printable(line)), "notice") for line in found.cautions),
-            tables=(Table("Changes", columns, rows),),
+            tables=(table_of("Changes", found.changes, columns),),
             notes=(note,),
             outputs=TERMINAL,
         ),
         *(
-            Section(f"list-{at}", title, items=tuple(Item(printable(line)) for line in lines), outputs=TERMINAL)
+            ReportSection(f"list-{at}", title, items=tuple(Item(printable(line)) for line in lines), outputs=TERMINAL)
             for at, (title, lines) in enumerate(lists.items(), start=1)
         ),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cvpl.result import AttackerRow, Attributable, AuditResult
-from cvpl.wording import BELOW_ZERO, in_words, printable, span
+from cvpl.wording import BELOW_ZERO, bracketed_span, in_words, printable, span
 
 
 def explanation(result: AuditResult) -> list[str]:
@@ -74,10 +74,8 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
         return []
     k = result.suppress_below
     least = "at least " if result.lower_bound else ""
-    ends = span(rate.low, rate.high)
-    text = f"At threshold {result.threshold:.4g}, this attacker links {least}{in_words(rate.estimate, k=k)}"
-    text += f" ({ends})" if ends else ""
-    text += " of the originals"
+    linked = f"{least}{in_words(rate.estimate, k=k)}{bracketed_span(rate.low, rate.high)}"
+    text = f"At threshold {result.threshold:.4g}, this attacker links {linked} of the originals"
     control, attributable = result.control, result.attributable_rate
     if control is not None and control.rate is not None:
         text += f" and {in_words(control.rate, k=k, of='')} of the control"
@@ -89,9 +87,7 @@ def _at_the_threshold(result: AuditResult) -> list[str]:
 
 
 def _attributed(rate: Attributable, k: int) -> str:
-    ends = span(rate.low, rate.high)
-    interval = f" ({ends})" if ends else ""
-    text = in_words(rate.estimate, k=k)
+    interval, text = bracketed_span(rate.low, rate.high), in_words(rate.estimate, k=k)
     if rate.low is not None and rate.low <= 0:
         return f"the attributable rate, {text}{interval}, cannot be distinguished from 0"
     if text == BELOW_ZERO:

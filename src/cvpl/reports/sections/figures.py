@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from cvpl.reports.sections.facts import Fact, facts
-from cvpl.reports.sections.section import EVERYWHERE, SCREENS, Column, Figure, Section, Table, chart_of
+from cvpl.reports.sections.section import (
+    EVERYWHERE,
+    SCREENS,
+    Column,
+    Figure,
+    ReportSection,
+    ReportTable,
+    chart_of,
+    table_of,
+)
 from cvpl.result import AuditResult
 from cvpl.wording import UNKNOWN, percent, span
 
-COLUMNS = (Column("figure", "left"), Column("value"), Column("95% interval"), Column("meaning", "left"))
+_COLUMNS: tuple[Column[Fact], ...] = (
+    Column("figure", lambda fact: fact.name, "left"),
+    Column("value", lambda fact: fact.value),
+    Column("95% interval", lambda fact: fact.interval),
+    Column("meaning", lambda fact: fact.meaning, "left"),
+)
 
 
-def figures_section(result: AuditResult) -> Section:
+def figures_section(result: AuditResult) -> ReportSection:
     """The figures behind the verdict."""
-    table = Table("Figures", COLUMNS, _rows(facts(result)), "figures")
-    return Section("figures", "The figures behind the verdict", tables=(table,), outputs=EVERYWHERE)
+    table = figures_table("Figures", facts(result))
+    return ReportSection("figures", "The figures behind the verdict", tables=(table,), outputs=EVERYWHERE)
 
 
-def false_rates_section(result: AuditResult) -> Section:
+def false_rates_section(result: AuditResult) -> ReportSection:
     """The power at every false-positive rate except that of the risk; with a control the membership tells it."""
     if result.membership is not None:
-        return Section("false_rates")
+        return ReportSection("false_rates")
     linked = "of the control is linked"
     if result.attributable_rate is not None and result.attributable_rate.basis == "own_match_left_out":
         linked = "find a wrong person"
@@ -41,9 +56,9 @@ def false_rates_section(result: AuditResult) -> Section:
     return _figures("false_rates", "At other false-positive rates", found)
 
 
-def roc_section(result: AuditResult) -> Section:
+def roc_section(result: AuditResult) -> ReportSection:
     """Power over the false-positive rate."""
-    return Section(
+    return ReportSection(
         "roc",
         "Power over the false-positive rate (ROC)",
         figures=(Figure(chart_of("roc", result)),),
@@ -51,7 +66,7 @@ def roc_section(result: AuditResult) -> Section:
     )
 
 
-def paper_section(result: AuditResult) -> Section:
+def paper_section(result: AuditResult) -> ReportSection:
     """The paper's figures: rates at the threshold, or at a false-positive rate of 5% if the score has no threshold."""
     where = "a false-positive rate of 5%" if result.threshold is None else f"threshold {result.threshold:.4g}"
     rate, control, attributable = result.linkage_rate, result.control, result.attributable_rate
@@ -75,9 +90,9 @@ def paper_section(result: AuditResult) -> Section:
     return _figures("paper", f"The figures of the CVPL paper, at {where}", found)
 
 
-def thresholds_section(result: AuditResult) -> Section:
+def thresholds_section(result: AuditResult) -> ReportSection:
     """The linkage rate over all thresholds, with the worst case and the mean."""
-    section = Section(
+    section = ReportSection(
         "thresholds",
         "The linkage rate over all thresholds",
         figures=(Figure(chart_of("risk_curve", result)),),
@@ -85,7 +100,7 @@ def thresholds_section(result: AuditResult) -> Section:
     )
     if result.risk_curve and result.risk_curve[0].threshold is None:
         # Without a threshold the rates are those of the ROC curve.
-        return Section("thresholds")
+        return ReportSection("thresholds")
     if result.worst_case_risk is None or not result.risk_curve:
         return section
     ends = [point.threshold for point in (result.risk_curve[0], result.risk_curve[-1])]
@@ -107,14 +122,10 @@ def thresholds_section(result: AuditResult) -> Section:
     return replace(section, tables=(figures_table("The linkage rate over all thresholds", found),), outputs=SCREENS)
 
 
-def _figures(anchor: str, heading: str, found: Sequence[Fact]) -> Section:
-    return Section(anchor, heading, tables=(figures_table(heading, found),) if found else (), outputs=SCREENS)
+def _figures(anchor: str, heading: str, found: Sequence[Fact]) -> ReportSection:
+    return ReportSection(anchor, heading, tables=(figures_table(heading, found),) if found else (), outputs=SCREENS)
 
 
-def figures_table(label: str, found: Sequence[Fact]) -> Table:
+def figures_table(label: str, found: Sequence[Fact], style: Literal["figures", "cards"] = "figures") -> ReportTable:
     """A table of figures with their intervals and meanings."""
-    return Table(label, COLUMNS, _rows(found), "figures")
-
-
-def _rows(found: Sequence[Fact]) -> tuple[tuple[str, ...], ...]:
-    return tuple((fact.name, fact.value, fact.interval, fact.meaning) for fact in found)
+    return table_of(label, found, _COLUMNS, style=style)

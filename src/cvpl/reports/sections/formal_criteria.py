@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, Section, Table
-from cvpl.result import AuditResult, Criteria, SensitiveCriteria
+from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, ReportSection, ReportTable, table_of
+from cvpl.result import AuditResult, Criteria
 from cvpl.wording import UNKNOWN, count_in_words, counted, in_words, named, percent, sentence
 
 _BASES = {
@@ -17,12 +17,12 @@ _MEANINGS = (
 )
 
 
-def criteria_section(result: AuditResult) -> Section:
+def criteria_section(result: AuditResult) -> ReportSection:
     """A sentence on k, the risks, and each sensitive column; nothing if there are no quasi-identifiers."""
     found = result.criteria
     if found is None:
-        return Section("criteria", "Formal criteria")
-    return Section(
+        return ReportSection("criteria", "Formal criteria")
+    return ReportSection(
         "criteria",
         "Formal criteria",
         sentences=(*_caveat(found, result), Remark(_sentence(found, result))),
@@ -58,7 +58,7 @@ def _sentence(found: Criteria, result: AuditResult) -> str:
     )
 
 
-def _figures(found: Criteria, result: AuditResult) -> Table:
+def _figures(found: Criteria, result: AuditResult) -> ReportTable:
     k, risk = result.suppress_below, found.risk
     rows = [
         ("prosecutor", percent(risk.prosecutor_maximum), percent(risk.prosecutor_average, k=k, of="records")),
@@ -67,35 +67,36 @@ def _figures(found: Criteria, result: AuditResult) -> Table:
     ]
     if (uniques := found.population_uniques) is not None:
         for name, value in (("Zayatz", uniques.zayatz), ("Pitman", uniques.pitman)):
-            told = UNKNOWN if value is None else count_in_words(value, k)
-            rows.append((f"people unique in the population, {name}", "", told))
+            count = UNKNOWN if value is None else count_in_words(value, k)
+            rows.append((f"people unique in the population, {name}", "", count))
     if found.presence is not None:
         rows.append(("δ-presence", percent(found.presence.high), f"least {percent(found.presence.low)}"))
-    heads = (Column("attacker", "left"), Column("largest"), Column("average"))
-    return Table(f"Risk by class size; {_BASES.get(risk.basis, risk.basis)}", heads, tuple(rows), captioned=True)
-
-
-def _sensitive(found: Criteria) -> Table:
-    heads = (
-        Column("column", "name"),
-        Column("distinct l"),
-        Column("entropy l"),
-        Column("c"),
-        Column("t, equal"),
-        Column("t, ordered"),
+    columns: tuple[Column[tuple[str, str, str]], ...] = (
+        Column("attacker", lambda row: row[0], "left"),
+        Column("largest", lambda row: row[1]),
+        Column("average", lambda row: row[2]),
     )
-    return Table(
+    return table_of(f"Risk by class size; {_BASES.get(risk.basis, risk.basis)}", rows, columns, captioned=True)
+
+
+def _sensitive(found: Criteria) -> ReportTable:
+    return table_of(
         "Sensitive columns",
-        heads,
-        tuple(_row(item) for item in found.sensitive),
+        found.sensitive,
+        (
+            Column("column", lambda item: named(item.column), "name"),
+            Column("distinct l", lambda item: f"{item.distinct_l:,}"),
+            Column("entropy l", lambda item: _number(item.entropy_l)),
+            Column("c", lambda item: _number(item.recursive_c)),
+            Column("t, equal", lambda item: _number(item.t_equal)),
+            Column("t, ordered", lambda item: _number(item.t_ordered)),
+        ),
         captioned=True,
     )
 
 
-def _row(item: SensitiveCriteria) -> tuple[str, ...]:
-    numbers = (item.entropy_l, item.recursive_c, item.t_equal, item.t_ordered)
-    texts = (UNKNOWN if number is None else f"{number:.3g}" for number in numbers)
-    return (named(item.column), f"{item.distinct_l:,}", *texts)
+def _number(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.3g}"
 
 
 def _class_size(first: int, last: int | None) -> str:
@@ -104,13 +105,14 @@ def _class_size(first: int, last: int | None) -> str:
     return str(first) if first == last else f"{first} to {last}"
 
 
-def _sizes(found: Criteria, result: AuditResult) -> Table:
-    heads = (Column("records in a class", "left"), Column("share of the records"))
-    rows = tuple(
+def _sizes(found: Criteria, result: AuditResult) -> ReportTable:
+    return table_of(
+        "Class sizes",
+        found.class_sizes,
         (
-            _class_size(item.first, item.last),
-            percent(item.share, k=result.suppress_below, of="records"),
-        )
-        for item in found.class_sizes
+            Column("records in a class", lambda item: _class_size(item.first, item.last), "left"),
+            Column("share of the records", lambda item: percent(item.share, k=result.suppress_below, of="records")),
+        ),
+        outputs=PAGE,
+        captioned=True,
     )
-    return Table("Class sizes", heads, rows, outputs=PAGE, captioned=True)

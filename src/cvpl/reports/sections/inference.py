@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cvpl.reports.sections.section import PAGE, REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, REPORTS, Column, Remark, ReportSection, ReportTable, table_of
 from cvpl.result import AuditResult, Inference, InferenceRow, Reconstruction, SecretInference
-from cvpl.wording import UNKNOWN, counted, in_words, named, percent, sentence, span
+from cvpl.wording import UNKNOWN, bracketed_span, counted, in_words, named, percent, sentence, span
 
 SCORES = {"accuracy": "accuracy", "rarity_weighted": "by rarity"}
 ATTACKERS = {
@@ -28,16 +28,16 @@ POPULATION = (
 )
 
 
-def inference_section(result: AuditResult) -> Section:
+def inference_section(result: AuditResult) -> ReportSection:
     """The inference rate, the strongest attacker on each secret, and all attackers; nothing if it was not asked."""
     found = result.inference
     if found is None:
-        return Section("inference", "Attribute inference")
+        return ReportSection("inference", "Attribute inference")
     sentences = [Remark(_rate(found, result))]
     if found.together is not None and found.together.attackers:
         sentences.append(Remark(_together(found.together, result)))
     tables = (_strongest(found, result), _attackers(found, result))
-    return Section(
+    return ReportSection(
         "inference",
         "Attribute inference",
         sentences=tuple(sentences),
@@ -54,8 +54,7 @@ def inference_words(found: Inference, k: int) -> str:
         return UNKNOWN
     row = next(iter(_rows_of(found, rate.column, rate.attacker, rate.score)), None)
     high = rate.high if row is None else row.attributable_high
-    ends = span(rate.low, high)
-    text = f"{in_words(rate.estimate, k=k)}{f' ({ends})' if ends else ''}"
+    text = f"{in_words(rate.estimate, k=k)}{bracketed_span(rate.low, high)}"
     if rate.high is not None and (high is None or rate.high > high):
         text += f", at most {percent(rate.high)} for any attacker, column and score"
     return text
@@ -102,80 +101,61 @@ def _together(found: Reconstruction, result: AuditResult) -> str:
     )
     gain = ""
     if best.attributable is not None:
-        ends = span(best.attributable_low, best.attributable_high)
-        gain = f"; attributable to the release: {in_words(best.attributable, k=k)}{f' ({ends})' if ends else ''}"
+        ends = bracketed_span(best.attributable_low, best.attributable_high)
+        gain = f"; attributable to the release: {in_words(best.attributable, k=k)}{ends}"
     return (
         f"Several secrets at once: {names} are all right for {in_words(best.originals, k=k, of='')}"
         f"{control or ' of the originals'}, by the attacker {ATTACKERS[best.attacker]}{gain}."
     )
 
 
-def _strongest(found: Inference, result: AuditResult) -> Table:
-    """For each secret and score, the strongest attacker and the baselines."""
-    k, rows = result.suppress_below, []
-    for one in found.secrets:
-        for score, words in SCORES.items():
-            best = next((row for row in one.attackers if row.score == score), None)
-            if best is None:
-                continue
-            base = {item.baseline: item for item in one.baselines if item.score == score}
-            rows.append(
-                (
-                    named(one.column),
-                    words,
-                    ATTACKERS[best.attacker],
-                    percent(best.originals, k=k),
-                    percent(best.controls, k=k),
-                    percent(best.attributable, k=k),
-                    span(best.attributable_low, best.attributable_high),
-                    *(
-                        percent(base[name].originals if name in base else None, k=k)
-                        for name in ("commonest_value", "control_model")
-                    ),
-                )
-            )
-    heads = (
-        Column("secret", "name"),
-        Column("score", "left"),
-        Column("strongest attacker", "left"),
-        Column("originals"),
-        Column("controls"),
-        Column("attributable"),
-        Column("interval"),
-        Column("commonest value", least_width=120),
-        Column("model of controls", least_width=120),
-    )
-    return Table("The strongest attacker on each secret", heads, tuple(rows), captioned=True)
-
-
-def _attackers(found: Inference, result: AuditResult) -> Table:
-    """Every attacker by accuracy."""
+def _strongest(found: Inference, result: AuditResult) -> ReportTable:
+    """For each sensitive column and score, the strongest attacker and the baselines."""
     k = result.suppress_below
-    heads = (
-        Column("secret", "name"),
-        Column("attacker", "left"),
-        Column("columns"),
-        Column("score", "left"),
-        Column("originals"),
-        Column("controls"),
-        Column("attributable"),
-        Column("interval"),
+    columns: tuple[Column[tuple[SecretInference, InferenceRow]], ...] = (
+        Column("secret", lambda row: named(row[0].column), "name"),
+        Column("score", lambda row: SCORES[row[1].score], "left"),
+        Column("strongest attacker", lambda row: ATTACKERS[row[1].attacker], "left"),
+        *_guesses(k),
+        Column("commonest value", lambda row: percent(_baseline(*row, "commonest_value"), k=k), least_width=120),
+        Column("model of controls", lambda row: percent(_baseline(*row, "control_model"), k=k), least_width=120),
     )
-    rows = tuple(
-        (
-            named(one.column),
-            ATTACKERS[row.attacker],
-            str(row.columns),
-            SCORES[row.score],
-            percent(row.originals, k=k),
-            percent(row.controls, k=k),
-            percent(row.attributable, k=k),
-            span(row.attributable_low, row.attributable_high),
-        )
+    strongest = [
+        (one, next(row for row in one.attackers if row.score == score))
         for one in found.secrets
-        for row in one.attackers
+        for score in SCORES
+        if any(row.score == score for row in one.attackers)
+    ]
+    return table_of("The strongest attacker on each secret", strongest, columns, captioned=True)
+
+
+def _guesses(k: int) -> tuple[Column[tuple[SecretInference, InferenceRow]], ...]:
+    """The columns with how often an attacker guesses right."""
+    return (
+        Column("originals", lambda row: percent(row[1].originals, k=k)),
+        Column("controls", lambda row: percent(row[1].controls, k=k)),
+        Column("attributable", lambda row: percent(row[1].attributable, k=k)),
+        Column("interval", lambda row: span(row[1].attributable_low, row[1].attributable_high)),
     )
-    return Table("All attackers on secrets", heads, rows, outputs=PAGE, folded=True)
+
+
+def _baseline(one: SecretInference, row: InferenceRow, name: str) -> float | None:
+    """How often a baseline guesses right; None if it was not run."""
+    found = (item.originals for item in one.baselines if item.score == row.score and item.baseline == name)
+    return next(found, None)
+
+
+def _attackers(found: Inference, result: AuditResult) -> ReportTable:
+    """Every attacker by accuracy."""
+    columns: tuple[Column[tuple[SecretInference, InferenceRow]], ...] = (
+        Column("secret", lambda row: named(row[0].column), "name"),
+        Column("attacker", lambda row: ATTACKERS[row[1].attacker], "left"),
+        Column("columns", lambda row: str(row[1].columns)),
+        Column("score", lambda row: SCORES[row[1].score], "left"),
+        *_guesses(result.suppress_below),
+    )
+    rows = [(one, row) for one in found.secrets for row in one.attackers]
+    return table_of("All attackers on secrets", rows, columns, outputs=PAGE, folded=True)
 
 
 def _notes(found: Inference) -> tuple[str, ...]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from cvpl.reports.sections.facts import Fact
 from cvpl.reports.sections.figures import figures_table
-from cvpl.reports.sections.section import SCREENS, Figure, Section, chart_of
+from cvpl.reports.sections.section import SCREENS, Figure, ReportSection, chart_of
 from cvpl.result import AuditResult
 from cvpl.wording import UNKNOWN, percent
 
 
-def matches_section(result: AuditResult) -> Section:
+def matches_section(result: AuditResult) -> ReportSection:
     """Precision and recall, and how many true pairs remain after each step."""
     heading, truth = "Figures from the true matches", result.truth
     if truth is None:
-        return Section("matches", heading)
+        return ReportSection("matches", heading)
     found = [
         Fact(
             "precision at 1",
@@ -44,14 +44,16 @@ def matches_section(result: AuditResult) -> Section:
     # Without a threshold there are no links, only best candidates.
     known = [fact for fact in found if result.threshold is not None or fact.value != UNKNOWN]
     tables = (figures_table(heading, known),) if known else ()
-    return Section("matches", heading, figures=(Figure(chart_of("funnel", result)),), tables=tables, outputs=SCREENS)
+    return ReportSection(
+        "matches", heading, figures=(Figure(chart_of("funnel", result)),), tables=tables, outputs=SCREENS
+    )
 
 
-def similarities_section(result: AuditResult) -> Section:
+def similarities_section(result: AuditResult) -> ReportSection:
     """The evidence for links, and the similarities of matches and of wrong candidates."""
     known = result.truth is not None and result.truth.similarities is not None
     unknown = "Matches and wrong candidates cannot be distinguished: the true matches are not known."
-    return Section(
+    return ReportSection(
         "similarities",
         "Similarities",
         figures=(Figure(chart_of("evidence", result)), Figure(chart_of("similarities", result))),

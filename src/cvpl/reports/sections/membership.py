@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from collections.abc import Callable
+
+from cvpl.reports.sections.section import REPORTS, Column, Remark, ReportSection, ReportTable, table_of
 from cvpl.result import AuditResult, Membership, MembershipRate
 from cvpl.wording import UNKNOWN, counted, in_words, percent, printable, span
 
@@ -11,16 +13,16 @@ _CHANCE = 0.5
 _SAME = 1e-9
 
 
-def membership_section(result: AuditResult) -> Section:
+def membership_section(result: AuditResult) -> ReportSection:
     """The best true-positive rates and the area under the curve; without a control, that it was not measured."""
     found = result.membership
     if found is None:
-        return Section("membership", HEADING)
+        return ReportSection("membership", HEADING)
     sentences = [Remark(_sentence(found, result))]
     if result.verdict.kind == "not_assessable":
         text = "The release is not assessable. These figures say nothing of the risk."
         sentences.insert(0, Remark(text, "notice"))
-    return Section(
+    return ReportSection(
         "membership",
         HEADING,
         sentences=tuple(sentences),
@@ -65,33 +67,29 @@ def _rate(value: float) -> str:
     return f"{value:.1%}" if value < 0.01 else f"{value:.0%}"
 
 
-def _table(found: Membership, result: AuditResult) -> Table:
-    columns = [
-        Column("false-positive rate", "left"),
-        Column("found"),
-        Column("95% interval"),
-        Column("best attacker", "name"),
-    ]
-    if found.prior is not None:
-        columns += [Column("right"), Column("interval of right", least_width=100)]
-    rows = tuple(_row(rate, found, result.suppress_below) for rate in found.rates)
-    return Table("True-positive rate of the best attacker", tuple(columns), rows)
+def _table(found: Membership, result: AuditResult) -> ReportTable:
+    k, prior = result.suppress_below, found.prior is not None
 
+    def measured(text: Callable[[MembershipRate], str], otherwise: str) -> Callable[[MembershipRate], str]:
+        return lambda rate: otherwise if rate.low is None else text(rate)
 
-def _row(rate: MembershipRate, found: Membership, k: int) -> tuple[str, ...]:
-    measured = rate.low is not None
-    cells = [
-        f"at {_rate(rate.false_rate)}",
-        percent(rate.power, k=k) if measured else UNKNOWN,
-        span(rate.low, rate.high) if measured else "too few people",
-        printable(rate.attacker) if measured else "",
-    ]
-    if found.prior is not None:
-        cells += [
-            percent(rate.precision) if measured else UNKNOWN,
-            span(rate.precision_low, rate.precision_high) if measured else "",
-        ]
-    return tuple(cells)
+    return table_of(
+        "True-positive rate of the best attacker",
+        found.rates,
+        (
+            Column("false-positive rate", lambda rate: f"at {_rate(rate.false_rate)}", "left"),
+            Column("found", measured(lambda rate: percent(rate.power, k=k), UNKNOWN)),
+            Column("95% interval", measured(lambda rate: span(rate.low, rate.high), "too few people")),
+            Column("best attacker", measured(lambda rate: printable(rate.attacker), ""), "name"),
+            Column("right", measured(lambda rate: percent(rate.precision), UNKNOWN), shown=prior),
+            Column(
+                "interval of right",
+                measured(lambda rate: span(rate.precision_low, rate.precision_high), ""),
+                least_width=100,
+                shown=prior,
+            ),
+        ),
+    )
 
 
 def _notes(found: Membership) -> tuple[str, ...]:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from cvpl.evaluation.groups.groupings import BY_RARITY
-from cvpl.reports.sections.section import SCREENS, TERMINAL, Column, Figure, Remark, Section, Table, chart_of
+from cvpl.reports.sections.section import (
+    SCREENS,
+    TERMINAL,
+    Column,
+    Figure,
+    Remark,
+    ReportSection,
+    ReportTable,
+    chart_of,
+    table_of,
+)
 from cvpl.result import AtRisk, AuditResult, GroupRates
 from cvpl.result.people import (
     LOOK_ALIKES,
@@ -15,22 +25,22 @@ from cvpl.result.people import (
     stands_out,
     where,
 )
-from cvpl.wording import counted, in_words, named, printable, span
+from cvpl.wording import bracketed_span, counted, in_words, named, printable
 
 _WIDE = 90
 """Terminals at least this wide show intervals."""
 
 
-def people_section(result: AuditResult) -> Section:
+def people_section(result: AuditResult) -> ReportSection:
     """The maximum and the average, then one table per grouping."""
     heading, found = "Who is at risk", result.at_risk
     if found is None:
         unknown = "It is not known who is linked, so there are no rates by group."
-        return Section("people", heading, sentences=(Remark(unknown),))
+        return ReportSection("people", heading, sentences=(Remark(unknown),))
     pooled = (
         f"Groups and numbers below {found.suppress_below} are pooled or hidden, so that subtraction cannot reveal them."
     )
-    return Section(
+    return ReportSection(
         "people",
         heading,
         sentences=tuple(Remark(line) for line in _leads(result, found)),
@@ -63,35 +73,27 @@ def _most(found: AtRisk) -> str:
             f"On average {in_words(found.average, k=found.suppress_below)} are linked, so at least as many are linked "
             "in some group."
         )
-    ends = span(most.low, most.high)
-    rate = (
-        f"{in_words(most.estimate, k=found.suppress_below)} ({ends})"
-        if ends
-        else in_words(most.estimate, k=found.suppress_below)
-    )
+    rate = in_words(most.estimate, k=found.suppress_below) + bracketed_span(most.low, most.high)
     least = "at least " if most.at_least else ""
     return f"Highest: {least}{rate}, {where(most)}; average: {in_words(found.average, k=found.suppress_below)}."
 
 
-def _table(grouping: GroupRates, found: AtRisk) -> Table:
+def _table(grouping: GroupRates, found: AtRisk) -> ReportTable:
     name = printable(grouping.name)
-    columns = (
-        Column(name, "left"),
-        Column("originals"),
-        Column("linked"),
-        Column("95% interval", least_width=_WIDE),
-        Column("control"),
-        Column("attributable"),
-    )
-    rows = tuple(
+    return table_of(
+        f"Rates by {name}",
+        grouping.rows,
         (
-            counted(row.groups, "small group") if row.label is None else named(row.label),
-            f"{row.records:,}",
-            linked_words(row, found),
-            interval_words(row),
-            control_words(row, found),
-            attributable_words(row, found),
-        )
-        for row in grouping.rows
+            Column(
+                name,
+                lambda row: counted(row.groups, "small group") if row.label is None else named(row.label),
+                "left",
+            ),
+            Column("originals", lambda row: f"{row.records:,}"),
+            Column("linked", lambda row: linked_words(row, found)),
+            Column("95% interval", interval_words, least_width=_WIDE),
+            Column("control", lambda row: control_words(row, found)),
+            Column("attributable", lambda row: attributable_words(row, found)),
+        ),
+        outputs=TERMINAL,
     )
-    return Table(f"Rates by {name}", columns, rows, outputs=TERMINAL)

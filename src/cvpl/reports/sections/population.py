@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import REPORTS, Column, Remark, ReportSection, table_of
 from cvpl.result import AuditResult, Population
 from cvpl.wording import UNKNOWN, counted, percent, span
 
 
-def population_section(result: AuditResult) -> Section:
+def population_section(result: AuditResult) -> ReportSection:
     """One sentence, and the precision at each false-positive rate; nothing if the population is not given."""
     heading, found = "How often a link is right", result.population
     if found is None:
-        return Section("population", heading)
-    columns = (Column("false-positive rate"), Column("power"), Column("links that are right"), Column("95% interval"))
-    powers = {power.false_rate: power for power in result.power or ()}
-    rows = tuple(
+        return ReportSection("population", heading)
+    powers = {power.false_rate: power.power for power in result.power or ()}
+    table = table_of(
+        heading,
+        found.precision,
         (
-            f"{item.false_rate:.0%}",
-            percent(powers[item.false_rate].power, k=result.suppress_below),
-            UNKNOWN if item.low is None else percent(item.precision),
-            span(item.low, item.high),
-        )
-        for item in found.precision
+            Column("false-positive rate", lambda item: f"{item.false_rate:.0%}"),
+            Column("power", lambda item: percent(powers[item.false_rate], k=result.suppress_below)),
+            Column("links that are right", lambda item: UNKNOWN if item.low is None else percent(item.precision)),
+            Column("95% interval", lambda item: span(item.low, item.high)),
+        ),
     )
-    return Section(
+    return ReportSection(
         "population",
         heading,
         sentences=(Remark(_sentence(result, found)),),
-        tables=(Table(heading, columns, rows),) if rows else (),
-        notes=("A link is right if the person is in the table, whichever record it points to.",) if rows else (),
+        tables=(table,) if table.rows else (),
+        notes=("A link is right if the person is in the table, whichever record it points to.",) if table.rows else (),
         outputs=REPORTS,
     )
 

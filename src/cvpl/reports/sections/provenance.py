@@ -9,7 +9,16 @@ from typing import Any
 import yaml
 
 from cvpl.config.family import FAMILY
-from cvpl.reports.sections.section import PAGE, WRITTEN, Column, Output, Remark, Section, Table
+from cvpl.reports.sections.section import (
+    PAGE,
+    WRITTEN,
+    Column,
+    Output,
+    Remark,
+    ReportSection,
+    ReportTable,
+    table_of,
+)
 from cvpl.result import AuditResult, Input
 from cvpl.wording import UNKNOWN, is_unseen, named, printable, rounding_in_words
 
@@ -17,12 +26,12 @@ REPRODUCE = "How to reproduce it"
 SAME = "The same inputs, configuration and seed give the same figures"
 
 
-def provenance_section(result: AuditResult) -> Section:
+def provenance_section(result: AuditResult) -> ReportSection:
     """The tables, the seed and the versions."""
     text = f"Seed {result.provenance.seed}"
     if result.provenance.randomization:
         text += f"; attackers drawn at audit time with seed {result.provenance.randomization.seed}"
-    return Section(
+    return ReportSection(
         "provenance",
         "Provenance",
         sentences=(
@@ -32,9 +41,9 @@ def provenance_section(result: AuditResult) -> Section:
     )
 
 
-def repeat_section(result: AuditResult) -> Section:
+def repeat_section(result: AuditResult) -> ReportSection:
     """The command that reproduces the figures."""
-    return Section(
+    return ReportSection(
         "repeat",
         REPRODUCE,
         level=3,
@@ -45,9 +54,9 @@ def repeat_section(result: AuditResult) -> Section:
     )
 
 
-def configuration_section(config: Mapping[str, object]) -> Section:
+def configuration_section(config: Mapping[str, object]) -> ReportSection:
     """The configuration as YAML, folded on a page."""
-    return Section("configuration", "The configuration (audit.yaml)", level=3, code=_yaml(config), folded=PAGE)
+    return ReportSection("configuration", "The configuration (audit.yaml)", level=3, code=_yaml(config), folded=PAGE)
 
 
 def _yaml(config: Mapping[str, Any]) -> str:
@@ -64,20 +73,16 @@ def versions(found: Mapping[str, str]) -> str:
     return f"Versions: {', '.join(f'{printable(name)} {printable(found[name])}' for name in sorted(found))}."
 
 
-def inputs_table(tables: Iterable[tuple[str, Input]]) -> Table:
+def inputs_table(tables: Iterable[tuple[str, Input]]) -> ReportTable:
     """The input tables with their sizes and checksums."""
-    columns = (
-        Column("table", "left"),
-        Column("name", "left"),
-        Column("rows"),
-        Column("columns"),
-        Column("SHA-256", "left", breaks=True),
+    columns: tuple[Column[tuple[str, Input]], ...] = (
+        Column("table", lambda row: printable(row[0]), "left"),
+        Column("name", lambda row: named(row[1].name), "left"),
+        Column("rows", lambda row: f"{row[1].rows:,}"),
+        Column("columns", lambda row: f"{row[1].columns:,}"),
+        Column("SHA-256", lambda row: printable(row[1].sha256 or UNKNOWN), "left", breaks=True),
     )
-    rows = tuple(
-        (printable(role), named(item.name), f"{item.rows:,}", f"{item.columns:,}", printable(item.sha256 or UNKNOWN))
-        for role, item in tables
-    )
-    return Table("Inputs", columns, rows, "stacked")
+    return table_of("Inputs", tables, columns, style="stacked")
 
 
 def command(result: AuditResult) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.sections.benchmark import benchmark_sections
 from cvpl.reports.sections.comparison import comparison_sections
-from cvpl.reports.sections.section import Section
+from cvpl.reports.sections.section import ReportSection
 from cvpl.reports.sections.surface import surface_sections
 from cvpl.reports.sections.trial import trial_sections
 from cvpl.result import BenchmarkResult, ComparisonResult, SurfaceResult, TrialResult
 from cvpl.result.file import AnyResult
 
 
-def sections_of(result: AnyResult) -> list[Section]:
+def sections_of(result: AnyResult) -> list[ReportSection]:
     """The sections of the report of an audit, a comparison, a surface, a benchmark or a trial."""
     if isinstance(result, ComparisonResult):
         return comparison_sections(result)

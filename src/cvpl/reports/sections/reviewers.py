@@ -9,7 +9,7 @@ from cvpl.reports.sections.singling_out import singled_out_words
 from cvpl.result import AuditResult
 from cvpl.result.people import where
 from cvpl.result.sight import blind
-from cvpl.wording import percent, printable, span
+from cvpl.wording import bracketed_span, percent, printable
 
 NINE_PERCENT = 0.09
 _BELOW, _NOT_BELOW = ": on average below 0.09", ": not below 0.09"
@@ -138,7 +138,7 @@ def _risk(result: AuditResult) -> str:
     risk = result.risk
     if risk is None:
         return "not known: there is neither a control nor a known match"
-    value = f"{percent(risk.estimate, k=result.suppress_below)}{_ends(risk.low, risk.high)}"
+    value = f"{percent(risk.estimate, k=result.suppress_below)}{bracketed_span(risk.low, risk.high)}"
     if risk.basis != "control":
         return f"not known beyond look-alikes: there is no control. The best candidate is right for {value}"
     return value
@@ -161,7 +161,8 @@ def _maximum(result: AuditResult) -> Requirement:
     if found is not None and found.maximum.estimate is not None:
         most = found.maximum
         least = "at least " if most.at_least else ""
-        value = f"{least}{percent(most.estimate, k=result.suppress_below)}{_ends(most.low, most.high)}, {where(most)}"
+        share = percent(most.estimate, k=result.suppress_below)
+        value = f"{least}{share}{bracketed_span(most.low, most.high)}, {where(most)}"
     elif found is not None:
         value = "hidden for every group"
     return Requirement(
@@ -193,7 +194,7 @@ def _nine_percent(result: AuditResult) -> Requirement:
     best = result.best_candidate
     value = "not known: this audit has no true matches"
     if best is not None:
-        value = f"top-1 hit rate {percent(best.estimate, k=result.suppress_below)}{_ends(best.low, best.high)}"
+        value = f"top-1 hit rate {percent(best.estimate, k=result.suppress_below)}{bracketed_span(best.low, best.high)}"
         high = 1.0 if best.high is None else best.high
         value += _BELOW if high <= NINE_PERCENT else _NOT_BELOW
     return Requirement(
@@ -205,8 +206,3 @@ def _nine_percent(result: AuditResult) -> Requirement:
         "the linkage rate or the attributable rate.",
         _limit(result, "top1_hit_rate"),
     )
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    ends = span(low, high)
-    return f" ({ends})" if ends else ""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import REPORTS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import REPORTS, Column, Remark, ReportSection, table_of
 from cvpl.result import AttackerScenario, AuditResult, MembershipRate
-from cvpl.wording import in_words, named, percent, sentence, span
+from cvpl.wording import bracketed_span, in_words, named, percent, sentence
 
 _CHANGED = "Columns or errors differ from the scenario's own: the configuration sets them."
 
 
-def scenario_section(result: AuditResult) -> Section:
+def scenario_section(result: AuditResult) -> ReportSection:
     """Who attacks, what they know, and what they achieve; nothing without a scenario."""
     found = result.attacker_scenario
     if found is None:
-        return Section("scenario")
-    heads = (Column("", "left"), Column("in this scenario", "left"))
+        return ReportSection("scenario")
+    known: tuple[Column[tuple[str, str]], ...] = (
+        Column("", lambda row: row[0], "left"),
+        Column("in this scenario", lambda row: row[1], "left"),
+    )
     columns = ", ".join(map(named, found.columns))
     errors = "none" if not found.errors else f"{percent(found.errors)} of the values they know are another person's"
     rows = (
@@ -25,11 +28,11 @@ def scenario_section(result: AuditResult) -> Section:
         ("source", found.source),
     )
     text = f"The attackers were run in the scenario {_name(found)}. {_answer(result, found)}"
-    return Section(
+    return ReportSection(
         "scenario",
         f"Scenario: {_name(found)}",
         sentences=(Remark(text, "notice"),),
-        tables=(Table("The scenario", heads, rows),),
+        tables=(table_of("The scenario", rows, known),),
         notes=(
             *(() if found.stated else (_CHANGED,)),
             "A scenario limits what attackers know, and its errors are an assumption. An attacker who knows more may "
@@ -50,7 +53,7 @@ def _answer(result: AuditResult, found: AttackerScenario) -> str:
     if found.answer == "best_candidate" and result.best_candidate is not None:
         best = result.best_candidate
         share, right = in_words(best.estimate, k=k, of=""), "how often the best candidate is the right person"
-        return f"Its figure is {right}: for {share} of the people{_ends(best)}."
+        return f"Its figure is {right}: for {share} of the people{bracketed_span(best.low, best.high)}."
     if found.answer == "lowest_false_rate" and result.membership is not None:
         rate = next((item for item in result.membership.rates if item.low is not None), None)
         if rate is not None:
@@ -58,18 +61,13 @@ def _answer(result: AuditResult, found: AttackerScenario) -> str:
     risk = result.risk
     if risk is None:
         return "It has no figure: there is neither a control nor a known match."
-    return f"Its figure is the risk: {in_words(risk.estimate, k=k)}{_ends(risk)}."
+    return f"Its figure is the risk: {in_words(risk.estimate, k=k)}{bracketed_span(risk.low, risk.high)}."
 
 
 def _lowest(rate: MembershipRate, k: int) -> str:
     at = f"{rate.false_rate:.1%}" if rate.false_rate < 0.01 else f"{rate.false_rate:.0%}"
-    share = in_words(rate.power, k=k, of="")
-    text = f"its figure is the share found where few others are: {share} of the people{_ends(rate)} at {at}"
+    share = f"{in_words(rate.power, k=k, of='')} of the people{bracketed_span(rate.low, rate.high)}"
+    text = f"its figure is the share found where few others are: {share} at {at}"
     if rate.precision is not None:
         text += f"; {percent(rate.precision)} of those found are in the release"
     return text
-
-
-def _ends(figure: object) -> str:
-    ends = span(getattr(figure, "low", None), getattr(figure, "high", None))
-    return f" ({ends})" if ends else ""

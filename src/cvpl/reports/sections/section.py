@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypedDict, TypeVar, Unpack
 
 if TYPE_CHECKING:
     from cvpl.charts import Chart, Drawing
+
+Row = TypeVar("Row")
 
 
 class Output(Enum):
@@ -47,22 +49,54 @@ Tone = Literal["plain", "quiet", "notice", "alarm", "good"]
 """The emphasis of a sentence: `notice` should be read first, `alarm` closes a gate, `good` is a policy that is met."""
 
 
+Side = Literal["left", "right", "name"]
+Style = Literal["plain", "figures", "cards", "stacked"]
+
+
 @dataclass(frozen=True)
-class Column:
-    """A column: its head, the alignment of its cells, and the smallest terminal width that shows it.
+class Head:
+    """The head of a column, the alignment of its cells, and the smallest terminal width that shows it.
 
     The side `name` is left-aligned, for names that are never wrapped. `breaks` lets a page wrap long words anywhere, as
     for fingerprints.
     """
 
     name: str
-    side: Literal["left", "right", "name"] = "right"
+    side: Side = "right"
     least_width: int = 0
     breaks: bool = False
 
 
 @dataclass(frozen=True)
-class Table:
+class Column(Generic[Row]):
+    """A declared column: its head, and the text of its cell in a row. A table leaves a column out that is not shown."""
+
+    name: str
+    cell: Callable[[Row], str]
+    side: Side = "right"
+    least_width: int = 0
+    breaks: bool = False
+    shown: bool = True
+
+    @property
+    def head(self) -> Head:
+        """The head of the column."""
+        return Head(self.name, self.side, self.least_width, self.breaks)
+
+
+class _Look(TypedDict, total=False):
+    """How a table is shown, as in `ReportTable`."""
+
+    style: Style
+    outputs: frozenset[Output]
+    spread: bool
+    numbered: bool
+    folded: bool
+    captioned: bool
+
+
+@dataclass(frozen=True)
+class ReportTable:
     """Rows of cells with their final text.
 
     `outputs` are the outputs that show the table; an output with a chart may already show the same numbers below it. If
@@ -76,9 +110,9 @@ class Table:
     """
 
     label: str
-    columns: tuple[Column, ...]
+    heads: tuple[Head, ...]
     rows: tuple[tuple[str, ...], ...]
-    style: Literal["plain", "figures", "cards", "stacked"] = "plain"
+    style: Style = "plain"
     outputs: frozenset[Output] = EVERYWHERE
     spread: bool = False
     numbered: bool = False
@@ -88,23 +122,30 @@ class Table:
     @property
     def named_by(self) -> int:
         """The index of the column with the row names: the first that is not right-aligned."""
-        return next((at for at, column in enumerate(self.columns) if column.side != "right"), 0)
+        return next((at for at, column in enumerate(self.heads) if column.side != "right"), 0)
 
     @property
     def stacks(self) -> bool:
         """Whether a narrow screen shows each row as a card."""
-        return self.style == "stacked" or len(self.columns) >= _STACKED_FROM
+        return self.style == "stacked" or len(self.heads) >= _STACKED_FROM
 
     @property
     def compact(self) -> bool:
         """Whether a card has two cells in a line: all of them are short."""
         return all(len(cell) <= _SHORT for row in self.rows for at, cell in enumerate(row) if at != self.named_by)
 
-    def filled(self) -> Table:
+    def filled(self) -> ReportTable:
         """The same table without empty columns."""
-        kept = [at for at in range(len(self.columns)) if not self.rows or any(row[at] for row in self.rows)]
-        columns = tuple(self.columns[at] for at in kept)
-        return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
+        kept = [at for at in range(len(self.heads)) if not self.rows or any(row[at] for row in self.rows)]
+        heads = tuple(self.heads[at] for at in kept)
+        return replace(self, heads=heads, rows=tuple(tuple(row[at] for at in kept) for row in self.rows))
+
+
+def table_of(label: str, rows: Iterable[Row], columns: Iterable[Column[Row]], **look: Unpack[_Look]) -> ReportTable:
+    """The table with a row for each of `rows`, whose cells are those of the columns."""
+    shown = [column for column in columns if column.shown]
+    cells = tuple(tuple(column.cell(row) for column in shown) for row in rows)
+    return ReportTable(label, tuple(column.head for column in shown), cells, **look)
 
 
 @dataclass(frozen=True)
@@ -147,7 +188,7 @@ class Layer(Enum):
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """One section of a report.
 
     Its parts are shown in this order: sentences, charts, tables, list, code, notes. `without_figure` is the text shown
@@ -162,7 +203,7 @@ class Section:
     sentences: tuple[Remark, ...] = ()
     figures: tuple[Figure, ...] = ()
     without_figure: str = ""
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     tables_open: bool = False
     items: tuple[Item, ...] = ()
     items_as: Literal["bullets", "quiet", "steps", "boxes"] = "bullets"
@@ -180,7 +221,7 @@ CLOSING = "closing"
 """The anchor of the last section, which states what the figures do not guarantee."""
 
 
-def sections_for(sections: Iterable[Section], output: Output) -> list[Section]:
+def sections_for(sections: Iterable[ReportSection], output: Output) -> list[ReportSection]:
     """The sections that an output shows, each with the tables that the output shows."""
     return [
         replace(section, tables=tuple(table for table in section.tables if output in table.outputs))

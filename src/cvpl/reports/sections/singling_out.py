@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, Section, Table
+from cvpl.reports.sections.section import PAGE, SCREENS, Column, Remark, ReportSection, ReportTable, table_of
 from cvpl.result import AuditResult, PredicateRow, SinglingOut, UniqueRecords
-from cvpl.wording import counted, in_words, named, percent, sentence, span
+from cvpl.wording import bracketed_span, counted, in_words, named, percent, sentence, span
 
 _SETS = 10
 """The sets of columns that are shown."""
@@ -15,12 +15,12 @@ CHANCE = (
 """How to read the share that is unique in both tables."""
 
 
-def singling_out_section(result: AuditResult) -> Section:
+def singling_out_section(result: AuditResult) -> ReportSection:
     """The rate of predicates, then unique records; nothing if it was not measured."""
     found = result.singling_out
     if found is None:
-        return Section("singling_out", "Singling out")
-    return Section(
+        return ReportSection("singling_out", "Singling out")
+    return ReportSection(
         "singling_out",
         "Singling out",
         sentences=tuple(Remark(text) for text in (_rate(found, result), _exact(found, result)) if text),
@@ -42,8 +42,7 @@ def singled_out_words(found: SinglingOut, k: int) -> str:
     estimate, low, high = rate.estimate, rate.low, rate.high
     if row is not None:
         estimate, low, high = _figures(row)
-    ends = span(low, high)
-    text = f"{in_words(estimate, k=k, of='predicates')}{f' ({ends})' if ends else ''}"
+    text = f"{in_words(estimate, k=k, of='predicates')}{bracketed_span(low, high)}"
     if row is not None and rate.high is not None and (high is None or rate.high > high):
         text += f", at most {percent(rate.high)} for any number of columns"
     return text
@@ -84,36 +83,37 @@ def _exact(found: SinglingOut, result: AuditResult) -> str:
     )
 
 
-def _predicates(found: SinglingOut, result: AuditResult) -> Table:
+def _predicates(found: SinglingOut, result: AuditResult) -> ReportTable:
     k = result.suppress_below
-    heads = ("columns", "predicates", "single out an original", "a control", "attributable", "interval")
-    rows = tuple(
+    return table_of(
+        "Predicates from the release",
+        found.predicates,
         (
-            str(row.columns),
-            f"{row.predicates:,}",
-            percent(row.rate, k=k, of="predicates"),
-            percent(row.control_rate, k=k, of="predicates"),
-            percent(row.attributable, k=k, of="predicates"),
-            span(*_figures(row)[1:]),
-        )
-        for row in found.predicates
+            Column("columns", lambda row: str(row.columns)),
+            Column("predicates", lambda row: f"{row.predicates:,}"),
+            Column("single out an original", lambda row: percent(row.rate, k=k, of="predicates")),
+            Column("a control", lambda row: percent(row.control_rate, k=k, of="predicates")),
+            Column("attributable", lambda row: percent(row.attributable, k=k, of="predicates")),
+            Column("interval", lambda row: span(*_figures(row)[1:])),
+        ),
+        captioned=True,
     )
-    return Table("Predicates from the release", tuple(Column(head) for head in heads), rows, captioned=True)
 
 
-def _uniques(found: SinglingOut, result: AuditResult) -> Table:
+def _uniques(found: SinglingOut, result: AuditResult) -> ReportTable:
     k = result.suppress_below
     first: list[tuple[str, UniqueRecords]] = [("all compared columns", found.all_columns)]
     if found.quasi_identifiers is not None:
         first.append(("all quasi-identifiers", found.quasi_identifiers))
     largest = sorted(found.sets, key=lambda item: (-item.both, -item.original, len(item.columns)))[:_SETS]
     listed = [*first, *((", ".join(map(named, item.columns)), item) for item in largest if item.original > 0)]
-    heads = (Column("columns", "left"), Column("unique originals"), Column("unique records"), Column("unique in both"))
-    rows = tuple(
-        (name, percent(item.original, k=k), percent(item.released, k=k, of="records"), percent(item.both, k=k))
-        for name, item in listed
+    columns: tuple[Column[tuple[str, UniqueRecords]], ...] = (
+        Column("columns", lambda row: row[0], "left"),
+        Column("unique originals", lambda row: percent(row[1].original, k=k)),
+        Column("unique records", lambda row: percent(row[1].released, k=k, of="records")),
+        Column("unique in both", lambda row: percent(row[1].both, k=k)),
     )
-    return Table("Unique records by columns", heads, rows, outputs=PAGE, captioned=True)
+    return table_of("Unique records by columns", listed, columns, outputs=PAGE, captioned=True)
 
 
 def _notes(found: SinglingOut, result: AuditResult) -> tuple[str, ...]:

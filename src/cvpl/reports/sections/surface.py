@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cvpl.answers.surface_answer import (
     answer,
     figure_of,
@@ -24,12 +26,12 @@ from cvpl.reports.sections.section import (
     Figure,
     Item,
     Remark,
-    Section,
-    Table,
+    ReportSection,
     chart_of,
+    table_of,
 )
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
-from cvpl.result import SurfaceCell, SurfaceResult
+from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
 from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped, typed
 
 _ONE_DRAW = (
@@ -44,77 +46,66 @@ _WIDE = 96
 """Terminals at least this wide show the linkage rate and the control rate beside the risk."""
 
 
-def surface_sections(result: SurfaceResult) -> list[Section]:
+def surface_sections(result: SurfaceResult) -> list[ReportSection]:
     """All sections of the report, from the answer to the provenance."""
     swept = "the blocking" if result.sweep == "blocking" else named(result.mechanism)
     gathered = gathered_warnings(result)
     closing = "These are estimates under the stated attacker, no guarantee. Audit every table before you release it."
     return [
-        Section(
+        ReportSection(
             TITLE,
             f"Risk surface of {swept} on {named(result.inputs['original'].name)}",
             sentences=(Remark(answer(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
+        ReportSection("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
         pointer_section([warning for warning, _ in gathered], len(gathered)),
         _settings(result),
         _doubts(result),
         _steps_section(_steps(result)),
         warnings_section([warning_item(warning, where) for warning, where in gathered]),
         *_cells(result),
-        Section("setting", "How it was measured", sentences=(Remark(setting(result)),), outputs=REPORTS),
+        ReportSection("setting", "How it was measured", sentences=(Remark(setting(result)),), outputs=REPORTS),
         _provenance(result),
         _repeat(result),
         configuration_section(result.provenance.config),
-        Section(CLOSING, sentences=(Remark(closing),), outputs=REPORTS),
+        ReportSection(CLOSING, sentences=(Remark(closing),), outputs=REPORTS),
     ]
 
 
-def _steps_section(steps: list[str]) -> Section:
+def _steps_section(steps: list[str]) -> ReportSection:
     items = tuple(Item(step) for step in steps)
-    return Section("next", "What to do next", items=items, items_as="steps", outputs=REPORTS)
+    return ReportSection("next", "What to do next", items=items, items_as="steps", outputs=REPORTS)
 
 
-def _settings(result: SurfaceResult) -> Section:
+def _settings(result: SurfaceResult) -> ReportSection:
     """Risk and utility over the strengths: the chart, and one row per strength."""
     name = figure_shown(result).capitalize()
     varied, heading = "strength", f"{name} and utility, the weakest setting first"
     if result.sweep == "blocking":
         varied, heading = "blocking", f"{name} and utility, the coarsest blocking first"
-    columns = [
-        Column(varied, "name"),
-        Column("linked", least_width=_WIDE),
-        Column("control", least_width=_WIDE),
-        *map(Column, (figure_shown(result), "95% interval", "top-1", "utility")),
-    ]
-    drawn = any(row.draws for row in result.settings)
-    if drawn:
-        columns.append(Column("draws", least_width=_WIDE))
-    if result.target is not None:
-        columns.append(Column(f"meets {result.target.rate:.4g}"))
-    rows = []
-    for row in result.settings:
-        estimate, low, high = figure_of(result, row)
-        cells = [
-            named(str(row.strength)),
-            percent(row.linkage_rate.estimate, k=result.suppress_below),
-            percent(None if row.control is None else row.control.rate, k=result.suppress_below),
-            *(
-                percent(estimate, k=result.suppress_below),
-                span(low, high),
-                percent(row.top1_hit_rate, k=result.suppress_below),
-                score(row.utility.mean),
-            ),
-        ]
-        if drawn:
-            cells.append(span(min(row.draws), max(row.draws)) if row.draws else "")
-        rows.append((*cells, *([] if result.target is None else ["yes" if row.safe else "no"])))
-    return Section(
+    k, target = result.suppress_below, "" if result.target is None else f"meets {result.target.rate:.4g}"
+    columns: tuple[Column[SurfaceSetting], ...] = (
+        Column(varied, lambda row: named(str(row.strength)), "name"),
+        Column("linked", lambda row: percent(row.linkage_rate.estimate, k=k), least_width=_WIDE),
+        Column("control", partial(_control_rate, k), least_width=_WIDE),
+        Column(figure_shown(result), lambda row: percent(figure_of(result, row)[0], k=k)),
+        Column("95% interval", lambda row: span(*figure_of(result, row)[1:])),
+        Column("top-1", lambda row: percent(row.top1_hit_rate, k=k)),
+        Column("utility", lambda row: score(row.utility.mean)),
+        Column(
+            "draws",
+            lambda row: span(min(row.draws), max(row.draws)) if row.draws else "",
+            least_width=_WIDE,
+            shown=any(row.draws for row in result.settings),
+        ),
+        Column(target, lambda row: "yes" if row.safe else "no", shown=result.target is not None),
+    )
+    return ReportSection(
         "settings",
         heading,
         figures=(Figure(chart_of("risk_and_utility", result), tabled=True, in_notebook=True),),
-        tables=(Table("Settings", tuple(columns), tuple(rows), "stacked"),),
+        tables=(table_of("Settings", result.settings, columns, style="stacked"),),
         tables_open=True,
         items=tuple(
             Item(f"No release at {printable(str(failed.strength))}: {sentence(printable(failed.reason))}")
@@ -125,17 +116,21 @@ def _settings(result: SurfaceResult) -> Section:
     )
 
 
-def _doubts(result: SurfaceResult) -> Section:
+def _control_rate(k: int, row: SurfaceSetting) -> str:
+    return percent(None if row.control is None else row.control.rate, k=k)
+
+
+def _doubts(result: SurfaceResult) -> ReportSection:
     limit = None if result.target is None else result.target.rate
     low = [row for row in result.settings if limit is None or (row.shown.estimate or 0.0) <= limit]
     doubted = [row for row in low if row.doubts]
     items = tuple(
         Item(stopped(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
     )
-    return Section("doubts", "Why a low figure does not count", level=3, items=items, outputs=REPORTS)
+    return ReportSection("doubts", "Why a low figure does not count", level=3, items=items, outputs=REPORTS)
 
 
-def _cells(result: SurfaceResult) -> list[Section]:
+def _cells(result: SurfaceResult) -> list[ReportSection]:
     """The rates of every strength at every threshold or false-positive rate; the page shows them as a heat map."""
     by_threshold = result.axis == "threshold"
     heading = "The rate over thresholds" if by_threshold else "The rate over false-positive rates"
@@ -143,20 +138,13 @@ def _cells(result: SurfaceResult) -> list[Section]:
     widest = max((row.cells for row in result.settings), key=len, default=[])
     if not widest:
         none = "There is no heat map: without a threshold, a control or true matches, no rate can be computed."
-        return [Section("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
-    rows = tuple(
-        (
-            named(str(row.strength)),
-            *(_cell(cell) for cell in row.cells),
-            *[UNKNOWN] * (len(widest) - len(row.cells)),
-        )
-        for row in result.settings
-    )
-    columns = (Column("", "left"), *(Column(f"{_at(cell)}  ") for cell in widest))
+        return [ReportSection("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
+    columns: list[Column[SurfaceSetting]] = [Column("", lambda row: named(str(row.strength)), "left")]
+    columns += [Column(f"{_at(cell)}  ", partial(_cell, at)) for at, cell in enumerate(widest)]
     # On a page, the same numbers are in the table under the chart, with words instead of marks.
-    table = Table(heading, columns, rows, outputs=TERMINAL, spread=True)
-    marks = Section("cells", heading, tables=(table,), notes=(_marks(result),), outputs=TERMINAL)
-    on_page = Section("cells", heading, figures=(figure,), folded=PAGE)
+    table = table_of(heading, result.settings, columns, outputs=TERMINAL, spread=True)
+    marks = ReportSection("cells", heading, tables=(table,), notes=(_marks(result),), outputs=TERMINAL)
+    on_page = ReportSection("cells", heading, figures=(figure,), folded=PAGE)
     return [on_page, marks]
 
 
@@ -169,7 +157,10 @@ def _marks(result: SurfaceResult) -> str:
     return f"{'; '.join(marks)}."
 
 
-def _cell(cell: SurfaceCell) -> str:
+def _cell(at: int, row: SurfaceSetting) -> str:
+    if at >= len(row.cells):
+        return UNKNOWN
+    cell = row.cells[at]
     rate = cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
     return percent(rate) + ("*" if cell.safe else "?" if cell.contradicted else " ") + ("!" if cell.steep else " ")
 
@@ -192,22 +183,22 @@ def _steps(result: SurfaceResult) -> list[str]:
     ]
 
 
-def _provenance(result: SurfaceResult) -> Section:
+def _provenance(result: SurfaceResult) -> ReportSection:
     tables = list(result.inputs.items())
     for row in result.settings if result.sweep == "mechanism" else result.settings[:1]:
         at = "release" if result.sweep == "blocking" else f"release at {row.strength}"
         tables.append((at, row.release))
     text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
     text += rounding_in_words(result.suppress_below)
-    return Section(
+    return ReportSection(
         "provenance", "Provenance", sentences=(Remark(text),), tables=(inputs_table(tables),), starts_sheet=True
     )
 
 
-def _repeat(result: SurfaceResult) -> Section:
+def _repeat(result: SurfaceResult) -> ReportSection:
     command = _command(result)
     text = f"{SAME}:" if command else f"{SAME}; the mechanism was a user-defined function."
-    return Section("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
+    return ReportSection("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
 
 
 def _command(result: SurfaceResult) -> str | None:

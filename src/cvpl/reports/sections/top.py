@@ -6,17 +6,17 @@ from cvpl.answers.headline import headline_risk
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.explanation import explanation
 from cvpl.reports.sections.provenance import command
-from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Output, Remark, Section
+from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Output, Remark, ReportSection
 from cvpl.result import AuditResult, PolicyOutcome
 from cvpl.result.deciding_reason import deciding_reason
 from cvpl.wording import FIGURES, counted, named, percent, printable, sentence, stopped, typed
 
 
-def answer_section(result: AuditResult) -> Section:
+def answer_section(result: AuditResult) -> ReportSection:
     """The audited tables and the verdict."""
     names = {role: named(item.name) for role, item in result.inputs.items()}
     kind = "Quick look" if result.quick else "Linkage audit"
-    return Section(
+    return ReportSection(
         TITLE,
         f"{kind}: {names['protected']} against {names['original']}",
         sentences=(Remark(printable(result.verdict.sentence)),),
@@ -24,17 +24,17 @@ def answer_section(result: AuditResult) -> Section:
     )
 
 
-def not_assessable_section(result: AuditResult, layer: str, outputs: frozenset[Output]) -> Section:
+def not_assessable_section(result: AuditResult, layer: str, outputs: frozenset[Output]) -> ReportSection:
     """That no figure counts, at the head of a layer; nothing if the audit is assessable."""
     text = "This audit is not assessable: no figure below measures the risk."
     dead = result.verdict.kind == "not_assessable"
-    return Section(f"not_assessable_{layer}", sentences=(Remark(text, "alarm"),) if dead else (), outputs=outputs)
+    return ReportSection(f"not_assessable_{layer}", sentences=(Remark(text, "alarm"),) if dead else (), outputs=outputs)
 
 
-def quick_section(result: AuditResult) -> Section:
+def quick_section(result: AuditResult) -> ReportSection:
     """What a quick look leaves out, and the command for the full audit; nothing for a full audit."""
     if not result.quick:
-        return Section("quick")
+        return ReportSection("quick")
     people, rows = max((row.asked or 0 for row in result.attackers), default=0), result.inputs["original"].rows
     text = "Quick look: no attacker was tested on canaries, and no other choices of encoding were tried. "
     if people < rows:
@@ -48,31 +48,31 @@ def quick_section(result: AuditResult) -> Section:
             f"{len(result.attackers)} searched all of it. "
         )
     text += f"The full audit: {typed(command(result))}"
-    return Section("quick", sentences=(Remark(text, "notice"),), outputs=EVERYWHERE)
+    return ReportSection("quick", sentences=(Remark(text, "notice"),), outputs=EVERYWHERE)
 
 
-def gate_section(result: AuditResult) -> Section:
+def gate_section(result: AuditResult) -> ReportSection:
     """Findings of the checks before the attack that close the gate."""
     alarms = (
         Remark(line, "alarm", "Closes the gate")
         for closes, line in finding_lines(result.preflight, result.suppress_below)
         if closes
     )
-    return Section("gate", sentences=tuple(alarms), outputs=EVERYWHERE)
+    return ReportSection("gate", sentences=tuple(alarms), outputs=EVERYWHERE)
 
 
-def checks_section(result: AuditResult) -> Section:
+def checks_section(result: AuditResult) -> ReportSection:
     """The other findings of the checks before the attack."""
     items = tuple(Item(line) for closes, line in finding_lines(result.preflight, result.suppress_below) if not closes)
-    return Section("checks", "Other checks before the attack", items=items, items_as="quiet", outputs=REPORTS)
+    return ReportSection("checks", "Other checks before the attack", items=items, items_as="quiet", outputs=REPORTS)
 
 
-def explanation_section(result: AuditResult) -> Section:
+def explanation_section(result: AuditResult) -> ReportSection:
     """The explanation of the verdict, and the compared tables."""
     sentences = [Remark(" ".join(explanation(result)))]
     if result.verdict.kind == "not_assessable":
         sentences = [Remark("The figures below describe the attack. They do not measure the risk.")]
-    return Section(
+    return ReportSection(
         "explanation",
         "How the risk was measured",
         sentences=(*(remark for remark in sentences if remark.text), Remark(setting(result), "quiet")),
@@ -102,10 +102,10 @@ def setting(result: AuditResult) -> str:
     return f"{text}; {known}."
 
 
-def policies_section(result: AuditResult) -> Section:
+def policies_section(result: AuditResult) -> ReportSection:
     """Whether each policy is met, with the reasons if it is not."""
     policies = result.policies or ([] if result.policy is None else [result.policy])
-    return Section(
+    return ReportSection(
         "policies",
         sentences=tuple(
             Remark(

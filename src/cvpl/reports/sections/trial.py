@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.assumptions import assumptions_section
@@ -17,15 +19,15 @@ from cvpl.reports.sections.section import (
     Figure,
     Item,
     Remark,
-    Section,
-    Table,
+    ReportSection,
     chart_of,
+    table_of,
 )
 from cvpl.reports.sections.top import policy_sentence
 from cvpl.reports.sections.trial_figures import trial_figures
 from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
-from cvpl.result import TrialResult
+from cvpl.result import TrialResult, TrialRound
 from cvpl.wording import (
     UNKNOWN,
     in_words,
@@ -41,16 +43,16 @@ from cvpl.wording import (
 _WIDE = 90
 
 
-def trial_sections(result: TrialResult) -> list[Section]:
+def trial_sections(result: TrialResult) -> list[ReportSection]:
     """All sections of the report, from the answer to the provenance."""
     return [
-        Section(
+        ReportSection(
             TITLE,
             f"Trial of {mechanism_name(result)} on {named(result.inputs['original'].name)}",
             sentences=(Remark(answer(result)),),
             outputs=EVERYWHERE,
         ),
-        Section("setting", sentences=(Remark(setting(result), "quiet"),), outputs=REPORTS),
+        ReportSection("setting", sentences=(Remark(setting(result), "quiet"),), outputs=REPORTS),
         _alarm(result),
         _unseen(result),
         _policies(result),
@@ -67,15 +69,15 @@ def trial_sections(result: TrialResult) -> list[Section]:
         _provenance(result),
         _repeat(result),
         configuration_section(result.provenance.config),
-        Section(CLOSING, sentences=(Remark(NO_GUARANTEE),), outputs=REPORTS),
+        ReportSection(CLOSING, sentences=(Remark(NO_GUARANTEE),), outputs=REPORTS),
     ]
 
 
-def _alarm(result: TrialResult) -> Section:
+def _alarm(result: TrialResult) -> ReportSection:
     """What shows that a stated budget is not kept."""
     budget = result.budget
     if budget is None or not budget.alarm:
-        return Section("alarm")
+        return ReportSection("alarm")
     found = []
     if budget.lower_bound is not None and budget.epsilon is not None and budget.lower_bound > budget.epsilon:
         found.append("the lower bound on epsilon is above the stated epsilon")
@@ -84,29 +86,29 @@ def _alarm(result: TrialResult) -> Section:
         listed = ", ".join(rates)
         found.append(f"at a false-positive rate of {listed} the power is above what the budget allows, beyond error")
     text = f"The stated budget is not kept: {'; '.join(found)}."
-    return Section("alarm", sentences=(Remark(text, "alarm"),), outputs=EVERYWHERE)
+    return ReportSection("alarm", sentences=(Remark(text, "alarm"),), outputs=EVERYWHERE)
 
 
-def _unseen(result: TrialResult) -> Section:
+def _unseen(result: TrialResult) -> ReportSection:
     """What the attackers cannot see in the releases, and what to do."""
     lines = finding_lines(result.preflight, result.suppress_below)
     remarks = tuple(Remark(line, "alarm" if closes else "plain") for closes, line in lines)
-    return Section("unseen", sentences=remarks, outputs=EVERYWHERE)
+    return ReportSection("unseen", sentences=remarks, outputs=EVERYWHERE)
 
 
-def _policies(result: TrialResult) -> Section:
+def _policies(result: TrialResult) -> ReportSection:
     remarks = tuple(
         Remark(f"{policy_sentence(policy)} A trial closes no gate.", "plain" if policy.met else "notice")
         for policy in result.policies
     )
-    return Section("policies", sentences=remarks, outputs=REPORTS)
+    return ReportSection("policies", sentences=remarks, outputs=REPORTS)
 
 
-def _curves(result: TrialResult) -> Section:
+def _curves(result: TrialResult) -> ReportSection:
     text = "Each line is one release. Above the dashed line, people who are in it are linked more often than others."
     if result.budget is not None and result.budget.region:
         text += " If the stated budget is kept, the lines stay in the shaded region, apart from chance."
-    return Section(
+    return ReportSection(
         "curves",
         "The power of every round",
         sentences=(Remark(text),),
@@ -115,46 +117,42 @@ def _curves(result: TrialResult) -> Section:
     )
 
 
-def _rounds(result: TrialResult) -> Section:
+def _rounds(result: TrialResult) -> ReportSection:
     """One row per round, and the reasons of those that failed."""
     rates = [power.false_rate for power in result.power]
     known = any(item.top1_hit_rate is not None for item in result.rounds)
-    columns = [
-        Column("round"),
-        Column("in"),
-        Column("out"),
-        Column("released", least_width=_WIDE),
-        *(Column(f"at {rate:.0%}") for rate in rates),
-        *([Column("top-1")] if known else []),
-    ]
-    k, rows = result.suppress_below, []
-    for item in result.finished:
-        powers = {one.false_rate: one.power for one in item.power}
-        rows.append(
-            (
-                str(item.number),
-                f"{item.inside:,}",
-                f"{item.outside:,}",
-                UNKNOWN if item.released is None else f"{item.released:,}",
-                *(percent(powers.get(rate), k=k) for rate in rates),
-                *([percent(item.top1_hit_rate, k=k)] if known else []),
-            )
-        )
+    k = result.suppress_below
+    columns: tuple[Column[TrialRound], ...] = (
+        Column("round", lambda item: str(item.number)),
+        Column("in", lambda item: f"{item.inside:,}"),
+        Column("out", lambda item: f"{item.outside:,}"),
+        Column(
+            "released",
+            lambda item: UNKNOWN if item.released is None else f"{item.released:,}",
+            least_width=_WIDE,
+        ),
+        *(Column(f"at {rate:.0%}", partial(_power_at, rate, k)) for rate in rates),
+        Column("top-1", lambda item: percent(item.top1_hit_rate, k=k), shown=known),
+    )
     failed = tuple(
         Item(stopped(f"Round {item.number} failed: {printable(item.failed.reason)}"))
         for item in result.rounds
         if item.failed is not None
     )
     text = f"The power of '{printable(result.attacker or '')}' at each false-positive rate."
-    table = Table("Rounds", tuple(columns), tuple(rows))
+    table = table_of("Rounds", result.finished, columns)
     remarks = (Remark(text, "quiet"),) if rates else ()
-    return Section("rounds", "Round by round", sentences=remarks, tables=(table,), items=failed, outputs=REPORTS)
+    return ReportSection("rounds", "Round by round", sentences=remarks, tables=(table,), items=failed, outputs=REPORTS)
 
 
-def _exposure(result: TrialResult) -> Section:
+def _power_at(rate: float, k: int, item: TrialRound) -> str:
+    return percent(next((one.power for one in item.power if one.false_rate == rate), None), k=k)
+
+
+def _exposure(result: TrialResult) -> ReportSection:
     found, k = result.exposure, result.suppress_below
     if found is None:
-        return Section("exposure")
+        return ReportSection("exposure")
     text = "How often single people are linked over the rounds: an average can hide a few who are linked every time."
     if found.top_inside is not None:
         text += (
@@ -162,23 +160,31 @@ def _exposure(result: TrialResult) -> Section:
             f"{in_words(found.top_inside, k=k, of='')} of the others when they are in, and in "
             f"{in_words(found.top_outside, k=k, of='')} when they are out."
         )
-    columns = (Column("linked", "left"), Column("when in"), Column("when out"))
-    rows = tuple((bin_words(item), percent(item.inside, k=k), percent(item.outside, k=k)) for item in found.shares)
-    return Section(
+    heading = "How often people are linked"
+    table = table_of(
+        heading,
+        found.shares,
+        (
+            Column("linked", bin_words, "left"),
+            Column("when in", lambda item: percent(item.inside, k=k)),
+            Column("when out", lambda item: percent(item.outside, k=k)),
+        ),
+    )
+    return ReportSection(
         "exposure",
-        "How often people are linked",
+        heading,
         sentences=(Remark(text),),
         figures=(Figure(chart_of("exposure", result), tabled=True),),
-        tables=(Table("How often people are linked", columns, rows),),
+        tables=(table,),
         outputs=SCREENS,
     )
 
 
-def _budget(result: TrialResult) -> Section:
+def _budget(result: TrialResult) -> ReportSection:
     """What the budget allows beside what was measured, and how the bound was found."""
     budget, k = result.budget, result.suppress_below
     if budget is None:
-        return Section("budget")
+        return ReportSection("budget")
     unit = "one row" if budget.unit == "row" else "one unit (all rows of a group)"
     text = f"The unit of privacy is {unit}, added or removed."
     if budget.lower_bound is not None:
@@ -186,50 +192,48 @@ def _budget(result: TrialResult) -> Section:
             f" The bound rests on {budget.guesses:,} guesses who is in, among {budget.examples:,} coins; at least "
             f"{budget.right:,} were right."
         )
-    columns = (Column("false-positive rate", "left"), *map(Column, ("allowed", "measured", "lower end", "")))
-    rows = tuple(
+    table = table_of(
+        "The largest power that the budget allows",
+        budget.allowed,
         (
-            f"{item.false_rate:.0%}",
-            percent(item.allowed),
-            percent(item.power, k=k),
-            percent(item.low),
-            "above" if item.exceeded else "",
-        )
-        for item in budget.allowed
+            Column("false-positive rate", lambda item: f"{item.false_rate:.0%}", "left"),
+            Column("allowed", lambda item: percent(item.allowed)),
+            Column("measured", lambda item: percent(item.power, k=k)),
+            Column("lower end", lambda item: percent(item.low)),
+            Column("", lambda item: "above" if item.exceeded else ""),
+        ),
     )
-    tables = (Table("The largest power that the budget allows", columns, rows),) if rows else ()
-    return Section("budget", "The privacy budget", sentences=(Remark(text),), tables=tables, outputs=REPORTS)
+    tables = (table,) if table.rows else ()
+    return ReportSection("budget", "The privacy budget", sentences=(Remark(text),), tables=tables, outputs=REPORTS)
 
 
-def _attackers(result: TrialResult) -> Section:
+def _attackers(result: TrialResult) -> ReportSection:
     if len(result.attackers) < 2 and not any(row.disqualified for row in result.attackers):
-        return Section("attackers")
+        return ReportSection("attackers")
     rate = result.risk.false_rate if result.risk is not None else 0.05
-    columns = (
-        Column("attacker", "name"),
-        Column(f"power at {rate:.0%}"),
-        Column("interval"),
-        Column("top-1", least_width=_WIDE),
-        Column("does not count", "left"),
-    )
     k = result.suppress_below
-    rows = tuple(
+    table = table_of(
+        "Attackers",
+        result.attackers,
         (
-            named(row.name),
-            percent(row.power, k=k),
-            span(row.low, row.high),
-            percent(row.top1_hit_rate, "", k=k),
-            sentence(printable("; ".join(row.disqualified))) if row.disqualified else "",
-        )
-        for row in result.attackers
+            Column("attacker", lambda row: named(row.name), "name"),
+            Column(f"power at {rate:.0%}", lambda row: percent(row.power, k=k)),
+            Column("interval", lambda row: span(row.low, row.high)),
+            Column("top-1", lambda row: percent(row.top1_hit_rate, "", k=k), least_width=_WIDE),
+            Column(
+                "does not count",
+                lambda row: sentence(printable("; ".join(row.disqualified))) if row.disqualified else "",
+                "left",
+            ),
+        ),
     )
-    return Section("attackers", "The attackers", tables=(Table("Attackers", columns, rows),), outputs=SCREENS)
+    return ReportSection("attackers", "The attackers", tables=(table,), outputs=SCREENS)
 
 
-def _provenance(result: TrialResult) -> Section:
+def _provenance(result: TrialResult) -> ReportSection:
     text = f"Seed {result.provenance.seed}. {versions(result.provenance.versions)} "
     text += rounding_in_words(result.suppress_below)
-    return Section(
+    return ReportSection(
         "provenance",
         "Provenance",
         sentences=(Remark(text),),
@@ -238,11 +242,11 @@ def _provenance(result: TrialResult) -> Section:
     )
 
 
-def _repeat(result: TrialResult) -> Section:
+def _repeat(result: TrialResult) -> ReportSection:
     command = _command(result)
     text = f"{SAME}, if the mechanism gives the same release for the same seed"
     text += ":" if command else "; it was a user-defined function."
-    return Section("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
+    return ReportSection("repeat", REPRODUCE, level=3, sentences=(Remark(text),), code=command or "")
 
 
 def _command(result: TrialResult) -> str | None:

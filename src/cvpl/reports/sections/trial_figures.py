@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from cvpl.answers.trial_answer import stated_budget
 from cvpl.reports.sections.facts import Fact
-from cvpl.reports.sections.figures import COLUMNS
-from cvpl.reports.sections.section import EVERYWHERE, Section, Table
+from cvpl.reports.sections.figures import figures_table
+from cvpl.reports.sections.section import EVERYWHERE, ReportSection
 from cvpl.result import TrialResult
 from cvpl.wording import UNKNOWN, percent, points, span
 
 
-def trial_figures(result: TrialResult) -> Section:
+def trial_figures(result: TrialResult) -> ReportSection:
     """The risk, the spread, the most exposed, the planted, and the bound on epsilon."""
     k, risk, found = result.suppress_below, result.risk, []
     if risk is not None:
@@ -65,5 +65,6 @@ def trial_figures(result: TrialResult) -> Section:
         value = UNKNOWN if bound is None else f"at least {bound:.2f}"
         what = f"with {result.budget.confidence:.0%} confidence; {stated}"
         found.append(Fact("epsilon", value, "", what))
-    rows = tuple((fact.name, fact.value, fact.interval, fact.meaning) for fact in found)
-    return Section("figures", "The figures", tables=(Table("Figures", COLUMNS, rows, "cards"),), outputs=EVERYWHERE)
+    return ReportSection(
+        "figures", "The figures", tables=(figures_table("Figures", found, "cards"),), outputs=EVERYWHERE
+    )

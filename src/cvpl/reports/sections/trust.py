@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from cvpl.reports.sections.section import SCREENS, Column, Figure, Remark, Section, Table, chart_of
+from cvpl.reports.sections.section import (
+    SCREENS,
+    Column,
+    Figure,
+    Remark,
+    ReportSection,
+    ReportTable,
+    chart_of,
+    table_of,
+)
 from cvpl.result import AuditResult, SelfRate, Sensitivity
 from cvpl.wording import counted, named, people_in_words, percent, points, printable, sentence
 
 
-def blocks_section(result: AuditResult) -> Section:
+def blocks_section(result: AuditResult) -> ReportSection:
     """The number of blocks, pairs and candidates."""
-    return Section(
+    return ReportSection(
         "blocks",
         "Blocks",
         sentences=(Remark(_blocks(result)),),
@@ -41,10 +50,14 @@ def _several(count: int, noun: str, k: int) -> str:
     return counted(count, noun) if count == 1 else people_in_words(count, k, noun, None)
 
 
-def trust_section(result: AuditResult) -> Section:
+def trust_section(result: AuditResult) -> ReportSection:
     """Self-linkage, canaries and validity, one row each."""
     heading = "Can the attacker distinguish people at all?"
-    columns = (Column("check", "left"), Column("value"), Column("note", "left"))
+    columns: tuple[Column[tuple[str, str, str]], ...] = (
+        Column("check", lambda row: row[0], "left"),
+        Column("value", lambda row: row[1]),
+        Column("note", lambda row: row[2], "left"),
+    )
     rows = [*_self_linkage(result), *_canaries(result)]
     projection, valid = result.projection, result.validity
     if projection.components is not None:
@@ -60,7 +73,7 @@ def trust_section(result: AuditResult) -> Section:
         rows.append(("control and originals", alike, note))
     reasons = printable("; ".join(valid.reasons))
     rows.append(("result", "assessable" if valid.assessable else "not assessable", reasons))
-    return Section("trust", heading, tables=(Table(heading, columns, tuple(rows)),), outputs=SCREENS)
+    return ReportSection("trust", heading, tables=(table_of(heading, rows, columns),), outputs=SCREENS)
 
 
 def _self_linkage(result: AuditResult) -> list[tuple[str, str, str]]:
@@ -84,42 +97,24 @@ def _canaries(result: AuditResult) -> list[tuple[str, str, str]]:
     ends = result.canaries
     if ends is None:
         return []
-    rows = [
-        (
-            "canary: originals released unchanged, top-1 hit rate",
-            percent(ends.identity.top1_hit_rate, k=result.suppress_below),
-            "",
-        )
-    ]
+    figures = {"originals released unchanged, top-1 hit rate": ends.identity.top1_hit_rate}
     if ends.identity.power is not None:
-        rows.append(
-            (
-                "canary: originals released unchanged, power at 5%",
-                percent(ends.identity.power, k=result.suppress_below),
-                "",
-            )
-        )
-        rows.append(
-            (
-                "canary: independently drawn columns, power at 5%",
-                percent(ends.independent.power, k=result.suppress_below),
-                "",
-            )
-        )
-    return rows
+        figures["originals released unchanged, power at 5%"] = ends.identity.power
+        figures["independently drawn columns, power at 5%"] = ends.independent.power
+    return [(f"canary: {what}", percent(figure, k=result.suppress_below), "") for what, figure in figures.items()]
 
 
 def _sample(rate: SelfRate) -> str:
     return "" if rate.asked >= rate.records else f"sample of {rate.asked:,} of {rate.records:,}"
 
 
-def sensitivity_section(result: AuditResult) -> Section:
+def sensitivity_section(result: AuditResult) -> ReportSection:
     """How much the figures change under other choices of blocking, encoding and scaling."""
     heading, found = "Figures under other choices", result.sensitivity
     if found is None or len(found.variations) < 2:
-        return Section("sensitivity", heading)
+        return ReportSection("sensitivity", heading)
     choices = dict.fromkeys(variation.choice for variation in found.variations)
-    return Section(
+    return ReportSection(
         "sensitivity",
         heading,
         level=3,
@@ -141,16 +136,15 @@ def _moves(found: Sensitivity) -> str:
     return f"{who}: {text}." if text else f"{who}."
 
 
-def _choices(found: Sensitivity, choice: str, k: int) -> Table:
-    columns = (Column(printable(choice), "left"), *(Column(name) for name in ("power at 5%", "linked", "attributable")))
-    rows = tuple(
+def _choices(found: Sensitivity, choice: str, k: int) -> ReportTable:
+    return table_of(
+        f"Other choices: {printable(choice)}",
+        [item for item in found.variations if item.choice == choice],
         (
-            named(item.name),
-            percent(item.power, k=k),
-            percent(item.linkage_rate, k=k),
-            percent(item.attributable_rate, k=k),
-        )
-        for item in found.variations
-        if item.choice == choice
+            Column(printable(choice), lambda item: named(item.name), "left"),
+            Column("power at 5%", lambda item: percent(item.power, k=k)),
+            Column("linked", lambda item: percent(item.linkage_rate, k=k)),
+            Column("attributable", lambda item: percent(item.attributable_rate, k=k)),
+        ),
+        folded=True,
     )
-    return Table(f"Other choices: {printable(choice)}", columns, rows, folded=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cvpl.reports.sections.section import EVERYWHERE, PAGE, REPORTS, Item, Output, Remark, Section
+from cvpl.reports.sections.section import EVERYWHERE, PAGE, REPORTS, Item, Output, Remark, ReportSection
 from cvpl.result import Warning_
 from cvpl.wording import counted, printable, sentence, typed
 
@@ -22,17 +22,17 @@ _HOW = {
 }
 
 
-def pointer_section(warnings: Iterable[Warning_], count: int, outputs: frozenset[Output] = EVERYWHERE) -> Section:
+def pointer_section(warnings: Iterable[Warning_], count: int, outputs: frozenset[Output] = EVERYWHERE) -> ReportSection:
     """The number of warnings and their rules, for the top of reports that show the warnings further down or not."""
     rules = ", ".join(dict.fromkeys(printable(warning.rule) for warning in warnings))
     text = f"{counted(count, 'warning')} ({rules}): read {'it' if count == 1 else 'them'} before using a figure."
     remarks = (Remark(text, "notice", link=WARNINGS),) if count else ()
-    return Section("warned", sentences=remarks, outputs=outputs)
+    return ReportSection("warned", sentences=remarks, outputs=outputs)
 
 
-def warnings_section(items: Sequence[Item]) -> Section:
+def warnings_section(items: Sequence[Item]) -> ReportSection:
     """All warnings; a page without warnings states that there are none."""
-    return Section(
+    return ReportSection(
         WARNINGS,
         "Warnings",
         sentences=() if items else (Remark("None."),),

@@ -25,6 +25,13 @@ def is_pandas(data: object) -> bool:
     return kind.__module__.split(".")[0] == "pandas" and kind.__name__ == "DataFrame"
 
 
+def is_spark_frame(data: object) -> bool:
+    """Whether `data` is a DataFrame of Spark, classic or through Spark Connect, without importing Spark."""
+    return any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame" for kind in type(data).__mro__
+    )
+
+
 def column_names(data: Any) -> list[str] | None:
     """Return the column names if the dataframe has them, else None: DuckDB renames columns that it sees as duplicates.
 
