@@ -65,12 +65,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/reproduction.py $(BENCH)/reproduction_timed
 	$(BIN)/python benchmarks/rare_values.py
 	$(BIN)/python benchmarks/compatible.py $(BENCH) $(filter 100000 1000000,$(SIZES))
-	$(BIN)/python benchmarks/destroyed_and_healthy.py $(BENCH)/destroyed_and_healthy.jsonl
 	$(BIN)/python benchmarks/verdict_bench.py $(BENCH)/verdict.jsonl --processes 2
 	$(BIN)/python benchmarks/households.py $(BENCH)/households.jsonl --processes 2
 	$(BIN)/python benchmarks/blinder_bench.py $(BENCH)/blinders.jsonl --processes 2
 	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/adult_study.py $(DATA)/adult_study_2021 $(BENCH)/adult_study; fi
-	$(BIN)/python benchmarks/quick_looks.py $(BENCH)/quick_looks.jsonl $(wildcard $(DATA)/adult_study_2021)
 
 # Other tools, each in an environment of its own, on the same tables.
 peers: $(READY)
