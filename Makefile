@@ -57,12 +57,12 @@ compiled: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/times.py start $(BENCH)
 	$(BIN)/python benchmarks/times.py growth $(BENCH) $(SIZES)
-	$(BIN)/python benchmarks/times.py family $(BENCH) $(filter 10000 100000 1000000,$(SIZES))
+	$(BIN)/python benchmarks/times.py family $(BENCH) $(or $(filter 10000 100000 1000000,$(SIZES)),$(SIZES))
 	$(BIN)/python benchmarks/plan.py $(BENCH)/plan $(if $(wildcard $(DATA)/stroke),--data $(DATA))
-	$(BIN)/python benchmarks/times.py search $(BENCH) $(filter-out 1000 5000,$(SIZES))
+	$(BIN)/python benchmarks/times.py search $(BENCH) $(or $(filter-out 1000 5000,$(SIZES)),$(SIZES))
 	$(BIN)/python benchmarks/times.py reproduction $(BENCH)
-	$(BIN)/python benchmarks/times.py rare_values $(BENCH)
-	$(BIN)/python benchmarks/times.py compatible $(BENCH) $(filter 100000 1000000,$(SIZES))
+	$(BIN)/python benchmarks/times.py rare_values $(BENCH) $(or $(filter 10000 100000 1000000,$(SIZES)),$(SIZES))
+	$(BIN)/python benchmarks/times.py compatible $(BENCH) $(or $(filter 100000 1000000,$(SIZES)),$(SIZES))
 	$(BIN)/python benchmarks/verdict_bench.py $(BENCH)/verdict.jsonl --processes 2
 	$(BIN)/python benchmarks/households.py $(BENCH)/households.jsonl --processes 2
 	$(BIN)/python benchmarks/blinder_bench.py $(BENCH)/blinders.jsonl --processes 2
