@@ -15,7 +15,6 @@ DATA ?= ../shared/data
 SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
 # One process a core; the tests of a file stay together, since they share what is slow to make.
 TESTS := -n auto --dist loadfile --no-loadscope-reorder
-RELEASES := low high synthetic k_anonymous
 
 .PHONY: demo test test-full test-spark test-spark-sample oracle lint compiled bench peers docs reproduction real-data suite lock lowest audit-dependencies clean
 
@@ -56,21 +55,18 @@ compiled: $(READY)
 	$(BIN)/python tests/support/compile_first.py
 
 bench: $(READY)
-	$(BIN)/python benchmarks/startup_and_small_audit.py
-	$(BIN)/python benchmarks/growth.py $(BENCH) $(SIZES)
-	$(BIN)/python benchmarks/family.py $(BENCH) $(filter 10000 100000 1000000,$(SIZES))
+	$(BIN)/python benchmarks/times.py start $(BENCH)
+	$(BIN)/python benchmarks/times.py growth $(BENCH) $(SIZES)
+	$(BIN)/python benchmarks/times.py family $(BENCH) $(or $(filter 10000 100000 1000000,$(SIZES)),$(SIZES))
 	$(BIN)/python benchmarks/plan.py $(BENCH)/plan $(if $(wildcard $(DATA)/stroke),--data $(DATA))
-	$(BIN)/python benchmarks/search_alone.py $(BENCH) head
-	for n in $(filter-out 1000 5000,$(SIZES)); do $(BIN)/python benchmarks/search_alone.py $(BENCH) $$n $(RELEASES); done
-	$(BIN)/python benchmarks/reproduction.py $(BENCH)/reproduction_timed
-	$(BIN)/python benchmarks/rare_values.py
-	$(BIN)/python benchmarks/compatible.py $(BENCH) $(filter 100000 1000000,$(SIZES))
-	$(BIN)/python benchmarks/destroyed_and_healthy.py $(BENCH)/destroyed_and_healthy.jsonl
+	$(BIN)/python benchmarks/times.py search $(BENCH) $(or $(filter-out 1000 5000,$(SIZES)),$(SIZES))
+	$(BIN)/python benchmarks/times.py reproduction $(BENCH)
+	$(BIN)/python benchmarks/times.py rare_values $(BENCH) $(or $(filter 10000 100000 1000000,$(SIZES)),$(SIZES))
+	$(BIN)/python benchmarks/times.py compatible $(BENCH) $(or $(filter 100000 1000000,$(SIZES)),$(SIZES))
 	$(BIN)/python benchmarks/verdict_bench.py $(BENCH)/verdict.jsonl --processes 2
 	$(BIN)/python benchmarks/households.py $(BENCH)/households.jsonl --processes 2
 	$(BIN)/python benchmarks/blinder_bench.py $(BENCH)/blinders.jsonl --processes 2
 	if [ -d $(DATA)/adult_study_2021 ]; then $(BIN)/python benchmarks/adult_study.py $(DATA)/adult_study_2021 $(BENCH)/adult_study; fi
-	$(BIN)/python benchmarks/quick_looks.py $(BENCH)/quick_looks.jsonl $(wildcard $(DATA)/adult_study_2021)
 
 # Other tools, each in an environment of its own, on the same tables.
 peers: $(READY)

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 
-import growth
-import search_alone
+import search_times
 import tables
+import times
 from cvpl.operators.similarity import CosineScorer
-from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 
 LIMIT = 600
@@ -85,7 +83,7 @@ def vectors(folder: Path, size: int) -> Path:
     """The embedded tables of one size, as the kernels get them."""
     file = folder / str(size) / "vectors.npz"
     if not file.exists():
-        scorer, _ = search_alone.prepared(tables.make(folder, size, (RELEASE,)), RELEASE)
+        scorer, _ = search_times.prepared(tables.make(folder, size, (RELEASE,)), RELEASE)
         np.savez(file, a=scorer.a, b=scorer.b)
     return file
 
@@ -94,13 +92,8 @@ def our_kernel(file: Path) -> float:
     """The seconds of our own search of the same vectors."""
     with np.load(file) as both:
         scorer = CosineScorer(both["a"], both["b"])
-    one = [Partition(np.zeros(scorer.queries, dtype=np.int64), np.zeros(scorer.candidates, dtype=np.int64))]
-    times = []
-    for _ in range(2):
-        start = time.perf_counter()
-        find_best(scorer, one)
-        times.append(time.perf_counter() - start)
-    return min(times)
+    one = search_times.one_block(scorer)
+    return min(search_times.timed(lambda: find_best(scorer, one))[0] for _ in range(2))
 
 
 def main(folder: Path, environments: Path, wanted: list[str]) -> None:
@@ -128,10 +121,10 @@ def main(folder: Path, environments: Path, wanted: list[str]) -> None:
             continue
         size, theirs = found
         if name in KERNELS:
-            search_alone.warm_up()
+            search_times.warm_up()
             ours = our_kernel(vectors(folder, size))
         else:
-            ours = growth.audit(tables.make(folder, size, (RELEASE,)), RELEASE)[0]
+            ours = times.audit(tables.make(folder, size, (RELEASE,)), RELEASE).seconds
         print(f"| {name} | {what} | {size:,} | {theirs:.1f} s | {ours:.2f} s | {theirs / ours:.1f} |", flush=True)
 
 

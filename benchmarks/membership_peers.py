@@ -15,7 +15,7 @@ nothing by the pick; a peer's stronger bandwidth is picked on the very people, w
 "At least the peers" says that for no peer the 95% interval of the difference of the powers at 5%, over the same people
 drawn anew, is all below 0. It is told twice. With the pick held, the interval leaves out that another attacker might
 have been picked; with the pick made anew in each draw, it is too wide. Where members and control people are shuffled,
-so that no attack has any power (`membership_shuffled.py`), 10 of 240 intervals were all below 0 with the pick held, in
+so that no attack has any power (measured at 30dc25c2), 10 of 240 intervals were all below 0 with the pick held, in
 8 of 60 shuffles, and none with the pick made anew; 6 are to be expected. The answers with the pick held are strict.
 
 The scores are kept in FOLDER, release by release, and an interrupted run goes on; remove the folder after a change of

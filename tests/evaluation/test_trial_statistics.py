@@ -39,7 +39,7 @@ def benchmark_module(monkeypatch):
     """A script of benchmarks/, by its name."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     yield importlib.import_module
-    for name in ("trial_coverage", "budget_trials"):
+    for name in ("coverage_bench", "coverage_trials", "budget_trials"):
         sys.modules.pop(name, None)
 
 
@@ -164,12 +164,13 @@ def test_a_trial_of_one_round_or_of_few_people_is_refused():
 @pytest.mark.parametrize("effects", ["cells", "people", "draws", "both"])
 @pytest.mark.parametrize("power", [0.002, 0.3, 0.998])
 def test_the_interval_covers_in_simulated_trials(benchmark_module, effects, power):
-    """A sample of benchmarks/trial_coverage.py."""
-    module = benchmark_module("trial_coverage")
+    """A sample of `benchmarks/coverage_bench.py trials`."""
+    module = benchmark_module("coverage_trials")
     module.FRESH = 400
-    trials = examples(60)
-    _, above, below, _, _ = module.covered(module.World(effects, power, 200, 4), trials)
-    assert trials - above - below >= LEAST_COVERED * trials
+    world = module.World(effects, power, 200, 4)
+    rows = benchmark_module("coverage_bench").measure(module.STUDY, world.name, examples(60))
+    (found,) = (row for row in rows if row["method"] == "trial")
+    assert float(found["coverage"]) >= LEAST_COVERED
 
 
 # Exposure

@@ -123,7 +123,7 @@ def test_the_variance_of_a_difference_is_that_of_plain_loops():
     x, y = one.high - first.estimate, second.estimate - other.low
     assert found.interval.high == pytest.approx(found.estimate + math.sqrt(x * x + y * y - 2 * together * x * y))
     assert found.interval.method == "paired, people and draws"
-    # Printed by docs/measurements/draws_coverage.py; an interval is offered from 0.93 on.
+    # Printed by `benchmarks/coverage_bench.py draws`; an interval is offered from 0.93 on.
     assert found.interval.coverage.at_95 >= coverage.ENOUGH
 
 

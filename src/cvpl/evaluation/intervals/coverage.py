@@ -1,7 +1,7 @@
 """Measured coverage of each interval, and the rule that follows: offered, or refused.
 
 Each simulated world was redrawn 1,000 times (people, release, control) and attacked
-(docs/measurements/interval_coverage.py). For each figure and unit kind, this module has the lowest coverage over all
+(`benchmarks/coverage_bench.py intervals`). For each figure and unit kind, this module has the lowest coverage over all
 worlds, thresholds and false-positive rates of that kind. A method is offered if that is at least 0.93 at a nominal
 0.95, within the measured range.
 """
@@ -56,7 +56,7 @@ MEASURED: dict[tuple[Figure, Kind], LowestCoverage] = {
     ("top1", "blocks"): LowestCoverage(0.963, 1.000),
     ("top1", "groups"): LowestCoverage(0.930, 0.997),
 }
-"""Printed by `python docs/measurements/interval_coverage.py table`."""
+"""Printed by `python benchmarks/coverage_bench.py intervals docs/measurements/coverage.csv`."""
 
 
 DIFFERENCES: dict[tuple[Figure, Kind], LowestCoverage] = {
@@ -73,7 +73,7 @@ DIFFERENCES: dict[tuple[Figure, Kind], LowestCoverage] = {
     ("power_left_out", "blocks"): LowestCoverage(1.000, 1.000),
     ("power_left_out", "groups"): LowestCoverage(0.0, 0.0),
 }
-"""The same for the difference between two releases of the same people (docs/measurements/paired_coverage.py).
+"""The same for the difference between two releases of the same people (`benchmarks/coverage_bench.py differences`).
 
 The power with the own match left out has no interval over groups, and so no difference; nothing was measured.
 """
@@ -81,7 +81,7 @@ The power with the own match left out has no interval over groups, and so no dif
 
 OVER_DRAWS = LowestCoverage(0.945, 0.995)
 """The same for a power over several draws of a mechanism, and for its difference to another mechanism or to a release
-(docs/measurements/draws_coverage.py)."""
+(`benchmarks/coverage_bench.py draws`)."""
 
 
 @dataclass(frozen=True)

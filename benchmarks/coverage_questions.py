@@ -1,11 +1,8 @@
-"""How often intervals of inference, membership and singling out hold the true figure, over worlds drawn anew.
-
-    python benchmarks/questions_coverage.py OUT [RUNS] [WORLD...]
+"""The study `questions` of `coverage_bench.py`: inference, membership and singling out.
 
 One run of a world draws people, release and control anew, and runs the attackers `rarity` and `unprojected` of an audit
 with its inference, membership and predicates. The truth is the mean of a figure over all runs: the expected figure for
-a fresh draw. The figures are read before rounding, which only widens an interval. Runs are kept in OUT, and an
-interrupted benchmark resumes; remove the folder after a change of an attack or an interval.
+a fresh draw. The figures are read before rounding, which only widens an interval.
 
 inference    every attacker, number of columns and score by itself at 95%. Which columns these are is chosen in every
              run anew, so the truth is the mean over choices too. "picked" is the largest attributable score with its
@@ -15,22 +12,19 @@ predicates   the share of one, two and three columns, and what is attributable, 
 
 A cell is the lowest coverage over the figures of its kind and, in brackets, their number. Behind them, over all
 figures of the kind, is the share of intervals that lie below the truth and above it. Figures that are there in fewer
-than half of the runs are left out; a pick that was there in fewer than 20 runs has no truth and is not counted.
+than half of the runs are left out.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pandas as pd
 
+from coverage_bench import Reading, Row, Study, markdown
 from cvpl.assessment.diagnostics import inference as inference_run
 from cvpl.assessment.diagnostics.membership import membership
 from cvpl.assessment.ensemble import run_attackers
@@ -45,18 +39,22 @@ from cvpl.tables.pair import Inputs
 from cvpl.workflows.reading import read_plan
 
 CONFIDENCE = 0.95
-RUNS = 200
-FEWEST = 20
-"""A truth is the mean over no fewer runs."""
 ATTACKERS = ("rarity", "unprojected")
-Figures = dict[str, list]
-"""For each figure its estimate and its two ends; None if there is none."""
+KINDS = (
+    "inference",
+    "inference, picked",
+    "membership",
+    "membership, picked",
+    "predicates, rate",
+    "predicates, attributable",
+)
 
 
 @dataclass(frozen=True)
 class World:
     """How people are drawn, and how their release is made."""
 
+    name: str
     originals: int = 300
     controls: int = 300
     flipped: float = 0.2
@@ -69,16 +67,16 @@ class World:
     models: bool = False
 
 
-WORLDS = {
-    "flipped cells": World(),
-    "few people": World(originals=80, controls=80),
-    "small control": World(originals=500, controls=120),
-    "nothing released": World(strangers=1.0),
-    "half strangers, nearly exact": World(flipped=0.02, strangers=0.5),
-    "ages in tens": World(flipped=0.05, tens=True),
-    "households": World(originals=400, controls=400, household=3),
-    "with models": World(originals=200, controls=200, models=True),
-}
+WORLDS = (
+    World("flipped cells"),
+    World("few people", originals=80, controls=80),
+    World("small control", originals=500, controls=120),
+    World("nothing released", strangers=1.0),
+    World("half strangers, nearly exact", flipped=0.02, strangers=0.5),
+    World("ages in tens", flipped=0.05, tens=True),
+    World("households", originals=400, controls=400, household=3),
+    World("with models", originals=200, controls=200, models=True),
+)
 
 
 def people(rows: int, world: World, rng: np.random.Generator) -> pd.DataFrame:
@@ -127,7 +125,7 @@ def settings(world: World) -> dict:
     return {"columns": roles | home, "attacker": "default", "seed": 1}
 
 
-def one_run(world: World, rng: np.random.Generator) -> Figures:
+def one_run(world: World, rng: np.random.Generator) -> Iterator[Reading]:
     """Every figure of one draw."""
     originals, controls = (people(rows, world, rng) for rows in (world.originals, world.controls))
     released = release(originals, world, rng)
@@ -150,130 +148,78 @@ def one_run(world: World, rng: np.random.Generator) -> Figures:
         else:
             with mock.patch.object(models, "available", return_value=False):
                 inference_run.inference(ensemble, resolved, inputs)
-    return (
-        of_inference(recorded[0], alike=world.household > 1)
-        | of_membership(ensemble)
-        | of_predicates(inputs, stream(int(rng.integers(1 << 31)), "predicates"))
-    )
+    yield from of_inference(recorded[0], alike=world.household > 1)
+    yield from of_membership(ensemble)
+    yield from of_predicates(inputs, stream(int(rng.integers(1 << 31)), "predicates"))
 
 
-def of_inference(attacks: list[ScoredAttack], *, alike: bool) -> Figures:
+def reading(kind: str, name: str, value: float | None, ends: tuple[float, float] | None, of: str = "") -> Reading:
+    """One figure; the truth of a figure that was picked is that of the figure `of`."""
+    picked = kind.removesuffix(", picked"), of or name
+    return Reading(kind, 0.0, name, CONFIDENCE, value, ends, picked)
+
+
+def of_inference(attacks: list[ScoredAttack], *, alike: bool) -> Iterator[Reading]:
     """Every attacker, number of columns and score."""
-    found: Figures = {}
     for row in inference_rows(attacks, CONFIDENCE, alike=alike):
-        found[_name(row)] = _estimate(row.attributable, row.attributable_interval)
+        yield reading("inference", _name(row), row.attributable, row.attributable_interval)
     best = strongest({"ill": inference_rows(attacks, simultaneous(len(attacks)), alike=alike)})
     if best is not None:
         row = best[1]
-        found["inference, picked|"] = [_name(row), *_estimate(row.attributable, row.attributable_interval)]
-    return found
+        yield reading("inference, picked", "picked", row.attributable, row.attributable_interval, _name(row))
 
 
 def _name(row: InferenceRow) -> str:
-    return f"inference|{row.attacker} {row.score} by {row.columns} columns"
+    return f"{row.attacker} {row.score} by {row.columns} columns"
 
 
-def of_membership(ensemble: object) -> Figures:
+def of_membership(ensemble: object) -> Iterator[Reading]:
     """The area under the curve of each attacker, and of the best one."""
-    found: Figures = {}
     for name, item in ensemble.outcomes.items():
         spread = item.measured.spread
         area = area_under_curve(item.measured.attack.scores, item.measured.base_scores)
         ends = area_interval(spread.originals, spread.base, CONFIDENCE)
-        found[f"membership|{name}"] = _estimate(area, (ends.low, ends.high))
-    best = membership(ensemble).area
-    ends = best.interval.low, best.interval.high
-    found["membership, picked|"] = [f"membership|{best.attacker}", *_estimate(best.estimate, ends)]
-    return found
+        yield reading("membership", name, area, (ends.low, ends.high))
+    best = membership(ensemble).auc
+    yield reading("membership, picked", "picked", best.estimate, (best.low, best.high), best.attacker)
 
 
-def of_predicates(inputs: Inputs, rng: np.random.Generator) -> Figures:
-    """The predicates of each number of columns; intervals are asked for one by one, so each is at 95%."""
-    found: Figures = {}
+def of_predicates(inputs: Inputs, rng: np.random.Generator) -> Iterator[Reading]:
+    """The predicates of each number of columns; intervals are computed one by one, so each is at 95%."""
     together = 1 - 3 * (1 - CONFIDENCE)
     pair, groups = inputs.pair, inputs.evaluation.unit.codes
     units = None if groups is None else groups["original"]
     for row in predicate_rates(pair.original, pair.protected, pair.control, rng, units=units, confidence=together):
-        found[f"predicates, rate|{row.columns}"] = _estimate(row.rate, row.interval)
-        found[f"predicates, attributable|{row.columns}"] = _estimate(row.attributable, row.attributable_interval)
-    return found
+        yield reading("predicates, rate", str(row.columns), row.rate, row.interval)
+        yield reading("predicates, attributable", str(row.columns), row.attributable, row.attributable_interval)
 
 
-def _estimate(figure: float | None, ends: tuple[float | None, float | None] | None) -> list:
-    return [figure, *(ends or (None, None))]
+def begin(world: World) -> Callable[[int], Iterator[Reading]]:
+    """A run is a fresh draw."""
+    return lambda run: one_run(world, stream(run, f"coverage of {world.name}"))
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How often the intervals of one figure hold its truth, lie below it, and lie above it."""
-
-    kind: str
-    figure: str
-    truth: float
-    held: float
-    below: float
-    above: float
-    width: float
-    count: int
-
-
-def coverage(runs: list[Figures]) -> Iterator[Coverage]:
-    """The coverage of every figure that is there in at least half of the runs."""
-    values = defaultdict(list)
-    for run in runs:
-        for name, (*_, estimate, low, high) in run.items():
-            if estimate is not None:
-                values[name].append((estimate, low, high))
-    truth = {name: float(np.mean([item[0] for item in items])) for name, items in values.items()}
-    for name, items in values.items():
-        kind, figure = name.split("|")
-        if kind.endswith("picked"):
-            picks = [run[name] for run in runs if name in run]
-            picks = [item for item in picks if len(values[item[0]]) >= FEWEST and item[2] is not None]
-            given = [(truth[item[0]], *item[2:]) for item in picks]
-        else:
-            given = [(truth[name], *item[1:]) for item in items if item[1] is not None]
-        if len(given) >= len(runs) / 2:
-            below = float(np.mean([high < true for true, _, high in given]))
-            above = float(np.mean([low > true for true, low, _ in given]))
-            width = float(np.mean([item[2] - item[1] for item in given]))
-            yield Coverage(kind, figure, truth[name], 1 - below - above, below, above, width, len(given))
-
-
-def _cell(found: Sequence[Coverage]) -> str:
-    if not found:
-        return ""
-    below, above = (float(np.mean([getattr(one, side) for one in found])) for side in ("below", "above"))
-    return f"{min(one.held for one in found):.3f} ({len(found)}); {below:.3f}, {above:.3f}"
-
-
-def main(out: Path, runs: int, names: Sequence[str]) -> None:
-    """Draw what is missing, and print the table."""
-    out.mkdir(parents=True, exist_ok=True)
-    kinds = ("inference", "inference, picked", "membership", "membership, picked")
-    kinds += ("predicates, rate", "predicates, attributable")
-    rows = []
-    for name in names:
-        file = out / f"{name.replace(' ', '_').replace(',', '')}.jsonl"
-        done = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-        with file.open("a") as kept:
-            for at in range(len(done), runs):
-                done.append(one_run(WORLDS[name], stream(at, f"coverage of {name}")))
-                kept.write(json.dumps(done[-1]) + "\n")
-                kept.flush()
-        found: dict[str, list[Coverage]] = {kind: [] for kind in kinds}
-        for one in coverage(done[:runs]):
-            found[one.kind].append(one)
-            print(
-                f"    {name}: {one.kind} {one.figure}: {one.truth:.3f}, held {one.held:.3f} of {one.count}, below "
-                f"{one.below:.3f}, above {one.above:.3f}, width {one.width:.3f}",
-                file=sys.stderr,
+def show(rows: Sequence[Row]) -> None:
+    """Print a row for each world."""
+    lines = []
+    for world in WORLDS:
+        mine = [row for row in rows if row["world"] == world.name]
+        runs = max((int(row["runs"]) for row in mine), default=0)
+        often = [row for row in mine if int(row["runs"]) >= runs / 2]
+        if often:
+            size = f"{world.originals}, {world.controls}"
+            lines.append(
+                [world.name, size, *(_cell([row for row in often if row["figure"] == kind]) for kind in KINDS)]
             )
-        cells = [_cell(found[kind]) for kind in kinds]
-        rows.append(f"| {name} | {WORLDS[name].originals}, {WORLDS[name].controls} | {' | '.join(cells)} |")
-    print(f"| world | originals, controls | {' | '.join(kinds)} |\n{'|---' * (len(kinds) + 2)}|")
-    print("\n".join(rows))
+    markdown(("world", "originals, controls", *KINDS), lines)
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else RUNS, sys.argv[3:] or list(WORLDS))
+def _cell(rows: Sequence[Row]) -> str:
+    if not rows:
+        return ""
+    # An interval lies below the truth where the truth lies above the interval.
+    below, above = (float(np.mean([float(row[side]) for row in rows])) for side in ("above", "below"))
+    return f"{min(float(row['coverage']) for row in rows):.3f} ({len(rows)}); {below:.3f}, {above:.3f}"
+
+
+STUDY = Study({world.name: world for world in WORLDS}, begin, show, runs=200)

@@ -1,29 +1,26 @@
-"""How often the interval of a trial holds the expected power, over simulated trials.
-
-    python benchmarks/trial_coverage.py [TRIALS]
+"""The study `trials` of `coverage_bench.py`: the power of a trial.
 
 Each world says what varies (people, draws of the mechanism, both, or single scores only), the expected power, and the
-numbers of people and rounds. One trial draws the people, their effects and the effects of the draws anew. The truth is
+numbers of people and rounds. One run draws the people, their effects and the effects of the draws anew. The truth is
 the mean power of 1,000 more trials. Rounds are balanced, as `cvpl trial` makes them; a few worlds have coins,
 households, or a mechanism that fails in some draws only.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
 
 import numpy as np
 
+from coverage_bench import Reading, Row, Study, lowest, markdown
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.intervals.shares import CONFIDENCE, quantile
 from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
 from cvpl.evaluation.trials.two_way import power_over_rounds
 from cvpl.randomness import stream
 
-TRIALS = 200
 FRESH = 1_000
 FALSE_RATE = 0.05
 POWERS = (0.002, 0.05, 0.3, 0.7, 0.998)
@@ -46,7 +43,12 @@ class World:
 
     @property
     def name(self) -> str:
-        """What is unusual about the world."""
+        """What varies, the sizes, and the power."""
+        return f"{self.kind}, {self.people} people, {self.rounds} rounds, {self.power}"
+
+    @property
+    def kind(self) -> str:
+        """What varies, and what is unusual about the world."""
         unusual = ["coins"] if self.coins else []
         unusual += [f"households of {self.household}"] if self.household > 1 else []
         unusual += [f"beyond: {self.failing:.0%} of the draws leak everybody"] if self.failing else []
@@ -110,42 +112,42 @@ def expected_power(world: World, rng: np.random.Generator) -> float:
     return float(np.mean(found))
 
 
-def covered(world: World, trials: int) -> tuple[float, int, int, float, int]:
-    """The expected power, how many intervals lie above it and below it, their mean width, and Student's that cover."""
-    truth = expected_power(world, stream(1, f"fresh trials {world}"))
-    rng = stream(0, f"trials {world}")
-    above = below = student = 0
-    width = 0.0
-    for _ in range(trials):
+def begin(world: World) -> Callable[[int], Iterator[Reading]]:
+    """The expected power; runs follow each other in one stream. Student's interval alone stands beside ours."""
+    truth, rng = expected_power(world, stream(1, f"fresh trials {world}")), stream(0, f"trials {world}")
+
+    def read(_: int) -> Iterator[Reading]:
         scores, inside, unit = draw(world, rng)
         whole = power_over_rounds(scores, inside, FALSE_RATE, units=unit, confidence=CONFIDENCE)
         found, half = whole.power, quantile(CONFIDENCE, whole.degrees) * whole.error.variance**0.5
-        student += abs(found.estimate - truth) <= half
-        above += found.low > truth
-        below += found.high < truth
-        width += (found.high - found.low) / trials
-    return truth, above, below, width, student
+        for method, low, high in (
+            ("trial", found.low, found.high),
+            ("Student's alone", found.estimate - half, found.estimate + half),
+        ):
+            yield Reading("power", FALSE_RATE, method, CONFIDENCE, found.estimate, (low, high), truth=truth)
+
+    return read
 
 
-def main(trials: int) -> None:
-    """Print a row for each kind of world, with a cell for each power: covered, and how many intervals were too low.
+def show(rows: Sequence[Row]) -> None:
+    """Print a row for each kind of world, with a cell for each power: the coverage, and the intervals that are too low.
 
-    The last column has the fewest that Student's interval alone covers, over the powers.
+    The last column has the lowest coverage of Student's interval alone, over the powers.
     """
-    print(f"Covered of {trials} (too low), by the power that is aimed at:\n")
-    head = ("what varies", "people", "rounds", *map(str, POWERS), "mean width at 0.3", "Student's alone")
-    print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for (name, people, rounds), group in groupby(worlds(), key=lambda world: (world.name, world.people, world.rounds)):
-        cells, width, alone = dict.fromkeys(POWERS, ""), "", trials
+    found = {(row["world"], row["method"]): row for row in rows}
+    lines = []
+    for key, group in groupby(worlds(), key=lambda world: (world.kind, world.people, world.rounds)):
+        cells, width, names = dict.fromkeys(POWERS, ""), "", []
         for world in group:
-            truth, above, below, mean, student = covered(world, trials)
-            alone = min(alone, student)
-            print(f"{world}: truth {truth:.4f}, too high {above}, too low {below}, width {mean:.4f}", file=sys.stderr)
-            cells[world.power] = f"{trials - above - below} ({below})"
-            width = f"{mean:.2f}" if world.power == 0.3 else width
-        print("| " + " | ".join(map(str, (name, people, rounds, *cells.values(), width, alone))) + " |", flush=True)
+            row = found.get((world.name, "trial"))
+            if row is not None:
+                names.append(world.name)
+                cells[world.power] = f"{float(row['coverage']):.3f} ({float(row['above']):.3f})"
+                width = f"{float(row['width']):.2f}" if world.power == 0.3 else width
+        if names:
+            alone = lowest([row for row in rows if row["world"] in names], method="Student's alone")
+            lines.append([*key, *cells.values(), width, f"{alone:.3f}"])
+    markdown(("what varies", "people", "rounds", *POWERS, "mean width at 0.3", "Student's alone"), lines)
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS)
+STUDY = Study({world.name: world for world in worlds()}, begin, show, runs=200)

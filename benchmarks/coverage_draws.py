@@ -1,7 +1,4 @@
-# ruff: noqa: T201 - this script prints its table
-"""Coverage of the interval of a mechanism's power over draws, and of differences, for docs/concepts/comparison.md.
-
-    python docs/measurements/draws_coverage.py [RUNS]
+"""The study `draws` of `coverage_bench.py`: a power over draws of a mechanism, and its difference to another.
 
 Each run draws people, controls, and several releases of two mechanisms, as scores: a person's own effect, which all
 draws of both mechanisms share, the draw's effect, and that of the person in the draw. The first mechanism has half of
@@ -12,15 +9,15 @@ the mean over fresh runs; that of a fixed release follows from its draw's effect
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from coverage_bench import Reading, Row, Study, lowest, markdown
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.paired import FigureEstimate, SearchedRows, difference, power_estimate
@@ -28,7 +25,7 @@ from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.trials.over_draws import power_over_draws
 from cvpl.randomness import stream
 
-RUNS, FRESH, RATE = 200, 200, 0.05
+FRESH, RATE = 200, 0.05
 EFFECTS = {"cells": (0.0, 0.0, 1.0), "people": (1.0, 0.0, 0.3), "draws": (0.0, 0.5, 1.0), "both": (0.8, 0.4, 0.6)}
 """Standard deviations of a score over people, draws, and people in a draw."""
 POWERS = ((0.05, 0.05), (0.3, 0.3), (0.3, 0.6), (0.9, 0.98))
@@ -45,6 +42,11 @@ class World:
     powers: tuple[float, float]
     people: int
     draws: int
+
+    @property
+    def name(self) -> str:
+        """What varies, the sizes, and the powers."""
+        return f"{self.effects}, {self.people} people, {self.draws} draws, {self.powers[0]} and {self.powers[1]}"
 
 
 def worlds() -> Iterator[World]:
@@ -87,39 +89,38 @@ def truth(world: World) -> list[float]:
     return [float(np.mean(found[0::2])), float(np.mean(found[1::2]))]
 
 
-def covered(world: World, runs: int) -> Floats:
-    """How often the intervals of the power, and of both differences, hold the truth; a row for each confidence."""
+def begin(world: World) -> Callable[[int], Iterator[Reading]]:
+    """The expected powers; runs follow each other in one stream."""
     expected, rng = truth(world), stream(0, f"runs {world}")
-    held = np.zeros((len(CONFIDENCES), 3))
-    for _ in range(runs):
+
+    def read(_: int) -> Iterator[Reading]:
         scores, fixed = draw(world, rng)
         first, second = (power_over_draws(*item, RATE).power for item in scores)
-        one = release(scores[1])
-        for at, confidence in enumerate(CONFIDENCES):
-            alone = first.interval(confidence)
-            pairs = ((second, expected[1]), (one, fixed))
-            ends = [(alone.low, alone.high, expected[0])]
-            for other, true in pairs:
-                found = difference(first, other, confidence).interval
-                ends.append((found.low, found.high, expected[0] - true))
-            held[at] += [low <= true <= high for low, high, true in ends]
-    return held / runs
+        pairs = (("difference", second, expected[1]), ("to one release", release(scores[1]), fixed))
+        for level in CONFIDENCES:
+            alone = first.interval(level)
+            ends = alone.low, alone.high
+            yield Reading("power", RATE, "draws", level, first.estimate, ends, truth=expected[0])
+            for name, other, true in pairs:
+                found = difference(first, other, level).interval
+                value, ends = first.estimate - other.estimate, (found.low, found.high)
+                yield Reading(name, RATE, "draws", level, value, ends, truth=expected[0] - true)
+
+    return read
 
 
-def main(runs: int) -> None:
+def show(rows: Sequence[Row]) -> None:
     """Print the lowest coverage over powers for each kind of world, and over all of them."""
-    names = ("power", "difference", "to one release")
-    heads = [f"{name}, {confidence:.1%}" for confidence in CONFIDENCES for name in names]
-    print(f"| what varies | people | draws | {' | '.join(heads)} |\n|{'---|' * (len(heads) + 3)}")
-    rows: dict[tuple[str, int, int], list[Floats]] = {}
-    for world in worlds():
-        key = (world.effects, world.people, world.draws)
-        rows.setdefault(key, []).append(covered(world, runs))
-        if len(rows[key]) == len(POWERS):
-            lowest = np.min(rows[key], axis=0).ravel()
-            print(f"| {' | '.join(map(str, key))} | {' | '.join(f'{share:.3f}' for share in lowest)} |", flush=True)
-    print("\nLowest:", np.min([np.min(item, axis=(0, 2)) for item in rows.values()], axis=0))
+    there = {row["world"] for row in rows}
+    figures = [(name, level) for level in CONFIDENCES for name in ("power", "difference", "to one release")]
+    lines = []
+    for key, group in groupby(worlds(), key=lambda world: (world.effects, world.people, world.draws)):
+        names = {world.name for world in group}
+        if names <= there:
+            mine = [row for row in rows if row["world"] in names]
+            lines.append([*key, *(f"{lowest(mine, figure=name, level=level):.3f}" for name, level in figures)])
+    markdown(("what varies", "people", "draws", *(f"{name}, {level:.1%}" for name, level in figures)), lines)
+    print("\nOVER_DRAWS: lowest", [lowest(rows, level=level) for level in CONFIDENCES])
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else RUNS)
+STUDY = Study({world.name: world for world in worlds()}, begin, show, runs=200)

@@ -1,30 +1,22 @@
-# ruff: noqa: T201 - this script prints its tables
-"""How often the interval of a difference between two releases of the same people holds the true difference.
-
-Run from the top of the project:
-
-    python docs/measurements/paired_coverage.py [--runs 500] [world ...]
+"""The study `differences` of `coverage_bench.py`: a figure's difference between two releases of the same people.
 
 One run of a world draws people and control anew, makes two releases of them, attacks both, and takes the difference of
-every figure. The truth is the mean of the difference over all runs; where each release is attacked by several and the
-strongest speaks, it is that of the two that were picked. The attributable rate is read at three thresholds, at which
-about 2%, 50% and 97% of the originals are linked in the first release.
+every figure. Where each release is attacked by several and the strongest speaks, the truth is that of the two that were
+picked. The attributable rate is read at three thresholds, at which about 2%, 50% and 97% of the originals are linked in
+the first release. The table for the package is `DIFFERENCES` in `src/cvpl/evaluation/intervals/coverage.py`.
 """
 
 from __future__ import annotations
 
 import math
-import sys
-import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from coverage_worlds import Found, World, attacked, centres, population, released
-from threadpoolctl import threadpool_limits
 
+from coverage_bench import Reading, Row, Study, cell, lowest, markdown
+from coverage_worlds import Found, World, attacked, centres, population, released
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.groups.units import FEWEST_BLOCKS
 from cvpl.evaluation.intervals.bounds import Sample
@@ -145,7 +137,7 @@ def describe(
         yield "power_left_out", FALSE_RATE, power_estimate(left_out, asked, FALSE_RATE)
 
 
-def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Any]:
+def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Reading]:
     """One draw: for every figure, kind of unit and pair of attackers the difference and, for the pair picked, its ends.
 
     Only the ends of the picked pair are computed; the other differences are there for the truth.
@@ -180,11 +172,13 @@ def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Any]:
                 for (figure, place, a), (_, _, b) in zip(first, second, strict=True):
                     if a is None or b is None:
                         continue
-                    value = a.estimate - b.estimate
+                    value, of = a.estimate - b.estimate, (figure, place, kind, i, j)
                     if (i, j) != picked:
-                        yield figure, kind, place, (i, j), value, None
+                        yield Reading(figure, place, kind, LEVELS[0], value, None, of)
                         continue
-                    yield figure, kind, place, (i, j), value, list(ends(a, b, counts, groups))
+                    for level, method, found_ends in ends(a, b, counts, groups):
+                        name = kind if method == "paired" else f"{kind}, {method}"
+                        yield Reading(figure, place, name, level, value, found_ends, of)
 
 
 def ends(a: FigureEstimate, b: FigureEstimate, counts: Any, groups: Any) -> Iterator[Any]:
@@ -202,8 +196,8 @@ def ends(a: FigureEstimate, b: FigureEstimate, counts: Any, groups: Any) -> Iter
         yield level, "unpaired", difference_bounds(*sides, 0.0)
 
 
-def measure(two: Two, runs: int) -> dict[Any, tuple[float, float]]:
-    """For every figure, kind, place, level and method, the coverage and the mean width."""
+def begin(two: Two) -> Callable[[int], Iterator[Reading]]:
+    """Fix where the blocks lie and the thresholds; a run is a fresh draw."""
     fixed = centres(two.first, stream(0, f"centres {two.first.name}"))
     rng = stream(0, f"pilot {two.first.name}")
     best = []
@@ -211,62 +205,36 @@ def measure(two: Two, runs: int) -> dict[Any, tuple[float, float]]:
         drawn = population(two.first, fixed, rng)
         best.append(attacked(two.first, drawn, released(two.first, drawn, rng), two.attackers[0]).best)
     at = [float(np.quantile(np.concatenate(best), 1 - rate, method="higher")) for rate in RATES]
-    values: dict[Any, list[float]] = defaultdict(list)
-    intervals: dict[Any, list[Any]] = defaultdict(list)
-    for number in range(runs):
-        for figure, kind, place, pair, value, found in run(two, fixed, at, number):
-            values[figure, place, kind, pair].append(value)
-            for level, method, (low, high) in found or ():
-                intervals[figure, place, kind, level, method].append((pair, low, high))
-    result = {}
-    for (figure, place, kind, level, method), rows in intervals.items():
-        true = np.array([np.mean(values[figure, place, kind, pair]) for pair, _, _ in rows])
-        low, high = np.array([row[1:] for row in rows]).T
-        held = (low <= true + 1e-12) & (true <= high + 1e-12)
-        result[figure, place, kind, level, method] = float(held.mean()), float((high - low).mean())
-    return result
+    return lambda number: run(two, fixed, at, number)
 
 
-def main(arguments: list[str]) -> None:
-    """Measure, and print the docs' table and what the package holds."""
-    runs = 500
-    if arguments[:1] == ["--runs"]:
-        runs, arguments = int(arguments[1]), arguments[2:]
-    lowest: dict[Any, float] = {}
-    print(f"| world | originals, controls | drawn | {' | '.join(FIGURES)} | width of power, paired / unpaired |")
-    print(f"|{'---|' * (len(FIGURES) + 4)}")
-    for two in WORLDS:
-        if arguments and two.first.name not in arguments:
-            continue
-        began = time.perf_counter()
-        with threadpool_limits(limits=1):
-            found = measure(two, runs)
-        for (figure, _, kind, level, method), (held, _) in found.items():
-            if method == "paired":
-                key = figure, kind, level
-                lowest[key] = min(held, lowest.get(key, 1.0))
-        for kind in kinds(two):
-            cells = []
-            for figure in FIGURES:
-                here = [
-                    held
-                    for (name, _, unit, level, method), (held, _) in found.items()
-                    if (name, unit, level, method) == (figure, kind, LEVELS[0], "paired")
-                ]
-                cells.append(f"{min(here):.3f}" if here else "")
-            widths = [found.get(("power", FALSE_RATE, kind, LEVELS[0], item)) for item in ("paired", "unpaired")]
-            ratio = "" if widths[0] is None or widths[1] is None else f"{widths[0][1] / widths[1][1]:.2f}"
-            size = f"{two.first.originals:,}, {two.first.controls:,}"
-            print(f"| {two.first.name} | {size} | {kind} | {' | '.join(cells)} | {ratio} |", flush=True)
-        print(f"{two.first.name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
-    print("\nDIFFERENCES: dict[tuple[Figure, Kind], Lowest] = {")
+def show(rows: Sequence[Row]) -> None:
+    """Print the docs' table, and what the package holds."""
+    there = {row["world"] for row in rows}
+    heads = ("world", "originals, controls", "drawn", *FIGURES, "width of power, paired / unpaired")
+    markdown(heads, (line for two in WORLDS if two.first.name in there for line in _lines(two, rows)))
+    print("\nDIFFERENCES: dict[tuple[Figure, Kind], LowestCoverage] = {")
     for figure in FIGURES:
         for kind in ("people", "blocks", "groups"):
-            if (figure, kind, LEVELS[0]) in lowest:
-                low, strict = (math.floor(1000 * lowest[figure, kind, level] + 1e-9) / 1000 for level in LEVELS)
-                print(f'    ("{figure}", "{kind}"): Lowest({low:.3f}, {strict:.3f}),')
+            shares = [lowest(rows, figure=figure, method=kind, level=level) for level in LEVELS]
+            if shares[0] is not None:
+                low, strict = (math.floor(1000 * (share or 0.0) + 1e-9) / 1000 for share in shares)
+                print(f'    ("{figure}", "{kind}"): LowestCoverage({low:.3f}, {strict:.3f}),')
     print("}")
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def _lines(two: Two, rows: Sequence[Row]) -> Iterator[list[str]]:
+    """A line for each kind of unit."""
+    mine = [row for row in rows if row["world"] == two.first.name and row["level"] == str(LEVELS[0])]
+    for kind in kinds(two):
+        cells = [cell(lowest(mine, figure=figure, method=kind)) for figure in FIGURES]
+        widths = [
+            next((float(row["width"]) for row in mine if row["figure"] == "power" and row["method"] == method), None)
+            for method in (kind, f"{kind}, unpaired")
+        ]
+        ratio = "" if widths[0] is None or widths[1] is None else f"{widths[0] / widths[1]:.2f}"
+        size = f"{two.first.originals:,}, {two.first.controls:,}"
+        yield [two.first.name, size, kind, *cells, ratio]
+
+
+STUDY = Study({two.first.name: two for two in WORLDS}, begin, show, runs=1000)
