@@ -238,7 +238,8 @@ class AttackCosts:
         pairs = asked * candidates
         made = Cost(FEATURE * it.width * (asked + there))
         if it.attacker.compares_values:
-            if pairs < INDEX_ALL_PAIRS:
+            # In large tables the index is compiled by the first search, and then used for few people too.
+            if max(pairs, self.rows * self.released) < INDEX_ALL_PAIRS:
                 return made + Cost(0, PAIR_CELL * it.columns * pairs)
             query = CELL_QUERY * it.columns if it.attacker.alignment == "cells" else INDEX_QUERY
             return made + Cost(INDEX * it.columns * there, query * sqrt(candidates) * asked)

@@ -113,13 +113,13 @@ def read_draws(found: Sequence[DrawFindings], groups: Groups | None) -> DrawsRea
         return power_over_draws(mine, base, rate or 0.0, groups)
 
     scored = [name for name in able if rate is not None and all(name in item.originals for item in found)]
-    powers, refused = measure_powers(scored, power, refused)
+    powers, without = measure_powers(scored, power, refused)
     hits = {
         name: share_over_draws(np.stack([item.hits[name] for item in found], axis=1), groups)
         for name in able
         if all(name in item.hits for item in found)
     }
-    return DrawsReading(powers, refused, rate, unread, hits)
+    return DrawsReading(powers, without, rate, unread, hits)
 
 
 def _faults(name: str, found: Sequence[DrawFindings]) -> tuple[str, ...]:

@@ -14,7 +14,14 @@ from cvpl.errors import UsageError
 from cvpl.wording import stopped
 from cvpl.workflows.compare.inputs import NamedRelease
 from cvpl.workflows.draws.command import is_command
-from cvpl.workflows.draws.making import Draw, ReleaseNotMade, copied_table, draw_seed, keeping_output, where_output_is
+from cvpl.workflows.draws.making import (
+    Draw,
+    ReleaseNotMade,
+    copied_table,
+    keeping_output,
+    mechanism_seed,
+    where_output_is,
+)
 from cvpl.workflows.draws.mechanism import MechanismRunner, find_mechanism
 from cvpl.workflows.protect import FAMILIES, Strength
 
@@ -41,7 +48,7 @@ class NamedMechanism:
         place = folder / f"{number + 1}"
         table = copied_table(original, resolved.reading, place / "in")
         kept = None if self.output is None else self.output / f"{self.name}_draw_{number + 1:02d}"
-        seed = draw_seed(resolved.config.seed, f"compare {self.name} {number}")
+        seed = mechanism_seed(resolved.config.seed, f"compare {self.name} {number}")
         try:
             with keeping_output(place, kept):
                 made = self.mechanism.make(Draw(table, place, seed, threading.Event()))

@@ -43,7 +43,7 @@ class Draw:
     stop: threading.Event
 
 
-def draw_seed(seed: int, draw: str) -> int:
+def mechanism_seed(seed: int, draw: str) -> int:
     """The seed of the mechanism in a draw of this name: those of other draws, and other mechanisms, change nothing."""
     return int(stream(seed, draw).integers(2**31 - 1))
 

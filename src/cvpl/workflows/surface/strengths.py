@@ -23,7 +23,7 @@ from cvpl.randomness import stream
 from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
 from cvpl.workflows.draws.command import STRENGTH, CommandMechanism, is_command, split_command
 from cvpl.workflows.draws.function import call_with_generator, is_release
-from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, draw_seed, keeping_output, where_output_is
+from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, keeping_output, mechanism_seed, where_output_is
 from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 
@@ -86,7 +86,7 @@ def mechanism_sweep(
 
 def _seed(seed: int, draw: int) -> int:
     """The seed of one of several draws at a strength; the first has that of the configuration."""
-    return draw_seed(seed, f"surface draw {draw}") if draw else seed
+    return mechanism_seed(seed, f"surface draw {draw}") if draw else seed
 
 
 def _method(name: str) -> Method:
@@ -182,7 +182,7 @@ def _command_dial(
 ) -> MechanismSweep:
     def make(strength: Strength, folder: Path, draw: int) -> object:
         number = strengths.index(strength) + 1
-        seed = draw_seed(resolved.config.seed, f"surface command {strength} {draw}")
+        seed = mechanism_seed(resolved.config.seed, f"surface command {strength} {draw}")
         kept = None if output is None else output / f"strength_{number:02d}_draw_{draw + 1:02d}"
         with private_folder(folder) as work, keeping_output(work, kept):
             table = copied_table(original, resolved.reading, work / "in")

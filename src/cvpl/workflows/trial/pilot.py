@@ -12,11 +12,11 @@ from cvpl.randomness import stream
 from cvpl.tables.making.parting import part, read_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.dialect import guess_dialect
-from cvpl.workflows.draws.making import Draw, ReleaseNotMade, draw_seed
+from cvpl.workflows.draws.making import Draw, ReleaseNotMade
 from cvpl.workflows.draws.mechanism import MechanismRunner
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.propose import propose
-from cvpl.workflows.trial.rounds import two_tables
+from cvpl.workflows.trial.rounds import draw_seed, two_tables
 
 
 def guessed_configuration(original: object, mechanism: MechanismRunner, seed: int, folder: Path) -> Proposal:
@@ -36,7 +36,7 @@ def guessed_configuration(original: object, mechanism: MechanismRunner, seed: in
     work = place / "mechanism"
     work.mkdir(mode=0o700)
     try:
-        release = mechanism.make(Draw(mine, work, draw_seed(seed, "trial mechanism -1"), threading.Event()))
+        release = mechanism.make(Draw(mine, work, draw_seed(seed, -1), threading.Event()))
     except ReleaseNotMade as failed:
         raise UsageError(
             f"before the first round, to guess the roles of columns: {failed}. Pass a configuration to skip this run."

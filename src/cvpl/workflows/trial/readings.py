@@ -108,10 +108,10 @@ def find_strongest(rounds: Rounds, false_rate: float) -> Strongest:
     """Measure every attacker's power over rounds, and find the strongest of those that count."""
     refused = {name: faults for name in rounds.attackers if (faults := rounds.faults(name))}
     confidence = confidence_among(len(rounds.attackers) - len(refused))
-    powers, refused = measure_powers(
+    powers, without = measure_powers(
         rounds.attackers, lambda name: power_of(rounds, name, false_rate, confidence), refused
     )
-    return Strongest(powers, refused, false_rate)
+    return Strongest(powers, without, false_rate)
 
 
 def power_of(rounds: Rounds, attacker: str, false_rate: float, confidence: float) -> TrialPower:

@@ -33,7 +33,7 @@ from cvpl.result import Finding
 from cvpl.tables.making.parting import part
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.draws.command import CommandStopped
-from cvpl.workflows.draws.making import Draw, ReleaseNotMade, draw_seed, keeping_output
+from cvpl.workflows.draws.making import Draw, ReleaseNotMade, keeping_output, mechanism_seed
 from cvpl.workflows.draws.mechanism import MechanismRunner
 from cvpl.workflows.draws.strongest import faults_of, place_in_rows, scores_by_row, with_canaries_once
 from cvpl.workflows.reading import read_tables
@@ -107,7 +107,7 @@ def run_round(
         work = folder / "mechanism"
         work.mkdir(mode=0o700)
         try:
-            release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, f"trial mechanism {number}"), stop))
+            release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, number), stop))
             progress(Phase.READING, None)
             inputs = _read(trial, number, mine, release, others)
             resolved = _resolved(trial, number)
@@ -127,6 +127,11 @@ def two_tables(table: Path, folder: Path) -> tuple[Path, Path]:
     for name in ("in", "out"):
         (folder / name).mkdir(mode=0o700)
     return folder / "in" / table.name, folder / "out" / table.name
+
+
+def draw_seed(seed: int, number: int) -> int:
+    """The seed of the mechanism in a round."""
+    return mechanism_seed(seed, f"trial mechanism {number}")
 
 
 def _stoppable(tell: ProgressCallback, stop: threading.Event) -> ProgressCallback:
