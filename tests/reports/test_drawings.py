@@ -10,8 +10,7 @@ import pytest
 
 import cvpl
 from cvpl import charts
-from cvpl.answers.column_drops import ComparedDrops
-from cvpl.answers.column_effects import ColumnDrop
+from cvpl.answers.column_effects import ColumnDrop, ComparedDrops
 from cvpl.answers.release_figure import ReleaseFigure
 from cvpl.charts.column_heat_map import column_heat_map
 from cvpl.charts.fluid import NARROWEST, nice_end, wide

@@ -12,7 +12,7 @@ import yaml
 from rich.console import Console
 
 import cvpl
-from cvpl.answers.column_drops import compared_drops
+from cvpl.answers.column_effects import compared_drops
 from cvpl.answers.recommendation import costs, limit_shown, policy_sentence, recommendation, reservations
 from cvpl.answers.release_figure import best_first, compared_figures
 from cvpl.cli.demo import CONFIG as DEMO

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from cvpl.cli import progress
-from cvpl.reports.sections.explanation import explanation
+from cvpl.reports.sections.top import explanation
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult
 from cvpl.wording import percent, points, printable, sentence, span

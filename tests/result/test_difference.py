@@ -17,8 +17,7 @@ from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.difference import Change, difference
-from cvpl.reports.sections.difference import difference_sections
+from cvpl.reports.difference import Change, difference, difference_sections
 from cvpl.reports.terminal import show_sections
 from cvpl.result import AuditResult
 from cvpl.result.file import read_result, read_results

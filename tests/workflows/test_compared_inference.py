@@ -16,8 +16,7 @@ from cvpl.assessment.planning.progress import Phase
 from cvpl.assessment.planning.work import Work
 from cvpl.assessment.sections.inference import UNSEEN
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
-from cvpl.reports.notebook import notebook_markdown
-from cvpl.reports.page import report_page
+from cvpl.reports.page import notebook_markdown, report_page
 from cvpl.reports.terminal import show
 from cvpl.result.sight import blind
 from cvpl.workflows.reading import read_plan

@@ -55,3 +55,9 @@ def _of_risk(risk: Risk | None) -> Headline | None:
     if risk is None or risk.low is None or risk.high is None:
         return None
     return Headline("risk", risk.estimate, risk.low, risk.high, risk.power, risk.attacker)
+
+
+def comparison_group(result: AuditResult) -> str:
+    """The people that originals are compared with: the control, or the originals without their own record."""
+    rate = result.attributable_rate
+    return "people without their own record" if rate is not None and rate.basis != "control" else "the control"

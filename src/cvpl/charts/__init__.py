@@ -7,9 +7,8 @@ alternative text. `drawing(chart)` makes a `Drawing` of any chart, which display
 
 from cvpl.charts.answer import risk_curve, scale
 from cvpl.charts.attackers import attackers
-from cvpl.charts.benchmark import release_risks, release_utilities
 from cvpl.charts.columns import contributions
-from cvpl.charts.comparison import compared_rulers, frontier
+from cvpl.charts.comparison import compared_rulers, frontier, release_risks, release_utilities
 from cvpl.charts.comparison import contributions as compared_contributions
 from cvpl.charts.drawing import Drawing, drawing, numbers, png, svg
 from cvpl.charts.funnel import funnel

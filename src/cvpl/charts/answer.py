@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import altair as alt
 
-from cvpl.answers.comparison_group import comparison_group
-from cvpl.answers.scale import scale_ends
+from cvpl.answers.headline import comparison_group
+from cvpl.answers.ruler import scale_ends
 from cvpl.charts.style import (
     BLUE,
     FAINT,

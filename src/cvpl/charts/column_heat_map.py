@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from cvpl.answers.column_drops import ComparedDrops
-from cvpl.answers.column_effects import ColumnDrop
+from cvpl.answers.column_effects import ColumnDrop, ComparedDrops
 from cvpl.charts.drawing import Drawing
 from cvpl.charts.fluid import at, box, finished, text, titled
 from cvpl.charts.style import INK, MUTED, PAPER, SHADES, unique_labels

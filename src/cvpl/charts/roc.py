@@ -9,7 +9,7 @@ from typing import Any, Literal
 import altair as alt
 import numpy as np
 
-from cvpl.answers.comparison_group import comparison_group
+from cvpl.answers.headline import comparison_group
 from cvpl.charts.style import (
     BLUE,
     GREY,

@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from cvpl.cli.dates import DATE, report_date
 from cvpl.cli.engine import ENGINE, MASTER, Engine, engine_for, same_engine, start_engine
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
 from cvpl.cli.summary import show_assumptions, show_within
-from cvpl.cli.values import DETAILS, LIMITS, ORIGINAL_HELP, OVERWRITE, finite_rate, given_limits, memory_bytes
+from cvpl.cli.values import (
+    DATE,
+    DETAILS,
+    LIMITS,
+    ORIGINAL_HELP,
+    OVERWRITE,
+    finite_rate,
+    given_limits,
+    memory_bytes,
+    report_date,
+)
 from cvpl.errors import ExitCode, UsageError
 from cvpl.files import check_outputs
 

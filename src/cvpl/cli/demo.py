@@ -7,10 +7,9 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.dates import report_date
 from cvpl.cli.output import check_folder, page, reader_may_leave
 from cvpl.cli.summary import show_within
-from cvpl.cli.values import DETAILS
+from cvpl.cli.values import DETAILS, report_date
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
 from cvpl.workflows.simulate import CONFIG

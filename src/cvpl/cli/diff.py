@@ -17,8 +17,7 @@ def command(
     from cvpl.result.file import read_results  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     results = read_results(before, after)
-    from cvpl.reports.difference import difference  # noqa: PLC0415 - only if there are results
-    from cvpl.reports.sections.difference import difference_sections  # noqa: PLC0415
+    from cvpl.reports.difference import difference, difference_sections  # noqa: PLC0415 - only if there are results
     from cvpl.reports.terminal import show_sections  # noqa: PLC0415
 
     found = difference(*results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -26,7 +27,6 @@ from cvpl.cli import (
     surface,
     trial,
 )
-from cvpl.cli.failures import disk_failure, is_full
 from cvpl.cli.output import tell
 from cvpl.cli.stopping import STOPPING
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
@@ -175,3 +175,22 @@ def _unexpected(error: Exception) -> int:
     tell(f"Internal error ({type(error).__name__} at {place_of(error)}). This is a bug in cvpl, not in your data.")
     tell("Please report it. CVPL_DEBUG=1 shows the full traceback, which may contain values of your tables.")
     return ExitCode.INTERNAL
+
+
+_FULL = ("no space left", "disk quota exceeded", "disk full")
+
+
+def disk_failure(error: BaseException) -> CvplError | None:
+    """The failure of a disk that DuckDB met, as an error with its place; None if the error is another."""
+    duckdb = sys.modules.get("duckdb")
+    if duckdb is None or not isinstance(error, duckdb.IOException):
+        return None
+    from cvpl.tables.source.file_problems import disk_full, disk_trouble  # noqa: PLC0415 - only if needed
+
+    text = str(error).lower()
+    return disk_full() if any(words in text for words in _FULL) else disk_trouble("DuckDB")
+
+
+def is_full(error: OSError) -> bool:
+    """Whether the system refused because a disk, a quota or a file is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.dates import DATE, report_date
 from cvpl.cli.output import check_file, say
-from cvpl.cli.values import OVERWRITE
+from cvpl.cli.values import DATE, OVERWRITE, report_date
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+from datetime import UTC, date, datetime
 
 import typer
 
 from cvpl.errors import UsageError
+from cvpl.wording import printable
 
 READ_FORMATS = ".csv, .tsv, .csv.gz, .tsv.gz, .parquet, .xlsx, FILE.duckdb#TABLE"
 """The tables that every command reads, for help texts."""
@@ -54,3 +57,30 @@ def memory_bytes(size: str | None) -> int | None:
         return parse_size(size)
     except ValueError as error:
         raise UsageError(f"--memory {size}: {error}.") from None
+
+
+DATE = typer.Option(
+    None,
+    "--date",
+    metavar="YYYY-MM-DD",
+    help="The date on the report's first page; by default today, or that of SOURCE_DATE_EPOCH. result.json holds none.",
+)
+"""The option of the commands that write the report of an audit."""
+VARIABLE = "SOURCE_DATE_EPOCH"
+"""Seconds since 1970 in UTC: the variable by which builds that are reproducible fix their date."""
+
+
+def report_date(given: str | None) -> date:
+    """The day of `--date`, else that of SOURCE_DATE_EPOCH, else today."""
+    if given is not None:
+        try:
+            return date.fromisoformat(given)
+        except ValueError:
+            raise UsageError(f"--date {printable(given)}: not a day. Write it as 2026-05-31.") from None
+    seconds = os.environ.get(VARIABLE)
+    if not seconds:
+        return datetime.now().astimezone().date()
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).date()
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"{VARIABLE}: seconds since 1970 are needed. Unset it, or pass --date.") from None

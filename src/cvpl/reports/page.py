@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML page, without scripts or network requests.
+"""A report as one self-contained HTML page, without scripts or network requests, and as a part of a notebook.
 
 Jinja2 escapes all text from the data and the configuration. Only charts from `cvpl.charts` are inserted unescaped; Vega
 has escaped the text in them.
@@ -7,7 +7,7 @@ has escaped the text in them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -17,7 +17,10 @@ from typing import Any, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from cvpl.reports.pictures import PICTURES
+from cvpl.answers.headline import Headline
+from cvpl.answers.hundred_people import Square
+from cvpl.answers.ruler import MarkKind, Ruler
+from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.sections.results import sections_of
 from cvpl.reports.sections.section import (
     CLOSING,
@@ -237,3 +240,47 @@ def _style(printing: Printing | None) -> Markup:
 
     style = _environment().get_template("style.css")
     return Markup(style.render(dark_colours=list(DARK.items()), printing=printing))  # noqa: S704 - ours
+
+
+def _people_grid(found: Headline, sheet: Sheet) -> Markup:
+    from cvpl.charts.people_grid import people_grid_svg  # noqa: PLC0415 - slow to import
+
+    text = f"A hundred people. {'; '.join(text for _, text in sheet.legend)}."
+    return Markup(people_grid_svg(found, text))  # noqa: S704 - it escapes its text
+
+
+def _square(square: Square) -> Markup:
+    from cvpl.charts.people_grid import square_svg  # noqa: PLC0415 - slow to import
+
+    return Markup(square_svg(square))  # noqa: S704 - ours
+
+
+def _ruler(ruler: Ruler) -> Markup:
+    from cvpl.charts.ruler import ruler_svg  # noqa: PLC0415 - slow to import
+
+    return Markup(ruler_svg(ruler))  # noqa: S704 - it escapes its text
+
+
+def _mark(kind: MarkKind) -> Markup:
+    from cvpl.charts.ruler import mark_svg  # noqa: PLC0415 - slow to import
+
+    return Markup(mark_svg(kind))  # noqa: S704 - ours
+
+
+PICTURES: Mapping[str, Callable[..., Markup]] = {
+    "people_grid": _people_grid,
+    "square": _square,
+    "ruler": _ruler,
+    "mark": _mark,
+}
+"""The pictures by the names of their filters."""
+
+
+def notebook_html(result: AnyResult) -> str:
+    """The notebook view as HTML."""
+    return sections_markup(sections_of(result))
+
+
+def notebook_markdown(result: AnyResult) -> str:
+    """The notebook view as Markdown."""
+    return sections_markdown(sections_of(result), Output.NOTEBOOK)

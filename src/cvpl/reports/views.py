@@ -24,13 +24,13 @@ class LazyViews:
 
     def notebook_html(self, result: Any) -> str:
         """The answer and the main figures as HTML."""
-        from cvpl.reports.notebook import notebook_html  # noqa: PLC0415
+        from cvpl.reports.page import notebook_html  # noqa: PLC0415
 
         return notebook_html(result)
 
     def notebook_markdown(self, result: Any) -> str:
         """The answer and the main figures as Markdown."""
-        from cvpl.reports.notebook import notebook_markdown  # noqa: PLC0415
+        from cvpl.reports.page import notebook_markdown  # noqa: PLC0415
 
         return notebook_markdown(result)
 

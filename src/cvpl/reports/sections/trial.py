@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting
+from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting, stated_budget
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
+from cvpl.reports.sections.figures import Fact, figures_table
 from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
@@ -24,8 +25,6 @@ from cvpl.reports.sections.section import (
     table_of,
 )
 from cvpl.reports.sections.top import policy_sentence
-from cvpl.reports.sections.trial_figures import trial_figures
-from cvpl.reports.sections.trial_steps import trial_steps
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import TrialResult, TrialRound
 from cvpl.wording import (
@@ -33,14 +32,22 @@ from cvpl.wording import (
     in_words,
     named,
     percent,
+    points,
     printable,
     rounding_in_words,
     sentence,
     span,
     stopped,
+    typed,
 )
 
 _WIDE = 90
+"""Terminals at least this wide show all columns."""
+_FEW_ROUNDS = 8
+_WIDE_INTERVAL = 0.2
+"""An interval of the risk that is wider than this says little."""
+_UNEVEN = 0.2
+"""A group that is linked this much more often than everybody needs more protection."""
 
 
 def trial_sections(result: TrialResult) -> list[ReportSection]:
@@ -58,14 +65,14 @@ def trial_sections(result: TrialResult) -> list[ReportSection]:
         _policies(result),
         pointer_section(result.warnings, len(result.warnings)),
         assumptions_section(result.assumptions),
-        trial_figures(result),
+        _trial_figures(result),
         _curves(result),
         _rounds(result),
         _exposure(result),
         _budget(result),
         _attackers(result),
         warnings_section([warning_item(warning) for warning in result.warnings]),
-        steps_section(trial_steps(result)),
+        steps_section(_trial_steps(result)),
         _provenance(result),
         _repeat(result),
         configuration_section(result.provenance.config),
@@ -274,3 +281,131 @@ def _command(result: TrialResult) -> str | None:
     if any(item.failed is not None for item in result.rounds):
         words += ["--on-failure", "continue"]
     return shell(words)
+
+
+def _trial_figures(result: TrialResult) -> ReportSection:
+    """The risk, the spread, the most exposed, the planted, and the bound on epsilon."""
+    k, risk, found = result.suppress_below, result.risk, []
+    if risk is not None:
+        at = f"{risk.false_rate:.0%}"
+        found.append(
+            Fact(
+                "risk",
+                percent(risk.estimate, k=k),
+                span(risk.low, risk.high),
+                f"linked because of the release, beyond the {at} who would be linked anyway",
+            )
+        )
+        power = result.power_at(risk.false_rate)
+        ends = "" if power is None else span(power.low, power.high)
+        found.append(
+            Fact(f"power at {at}", percent(risk.power, k=k), ends, f"linked when {at} of those who are out are linked")
+        )
+    if result.spread is not None:
+        found.append(
+            Fact(
+                "spread",
+                f"{points(result.spread.deviation).removeprefix('+')} points",
+                "",
+                "the standard deviation of the power from draw to draw; the rounds go from "
+                f"{percent(result.spread.smallest, k=k)} to {percent(result.spread.largest, k=k)}",
+            )
+        )
+    exposed = result.exposure
+    if exposed is not None and exposed.top_inside is not None:
+        found.append(
+            Fact(
+                "most exposed tenth",
+                percent(exposed.top_inside, k=k),
+                span(exposed.top_inside_low, exposed.top_inside_high),
+                f"how often they are linked when in; when out {percent(exposed.top_outside, k=k)}",
+            )
+        )
+    if result.planted is not None:
+        made = result.planted
+        found.append(
+            Fact(
+                "planted people",
+                percent(made.power),
+                span(made.low, made.high),
+                f"the power over {made.planted} made-up people with unusual values; everybody: "
+                f"{percent(made.everybody, k=k)}",
+            )
+        )
+    if result.budget is not None:
+        bound = result.budget.lower_bound
+        stated = stated_budget(result.budget) or "none was stated"
+        value = UNKNOWN if bound is None else f"at least {bound:.2f}"
+        what = f"with {result.budget.confidence:.0%} confidence; {stated}"
+        found.append(Fact("epsilon", value, "", what))
+    return ReportSection(
+        "figures", "The figures", tables=(figures_table("Figures", found, "cards"),), outputs=EVERYWHERE
+    )
+
+
+def _trial_steps(result: TrialResult) -> list[str]:
+    """What to do next, the most urgent first."""
+    risk = result.risk
+    if risk is None:
+        return [
+            "Do not base a decision on this trial: no attacker can distinguish people in the releases. Compare only "
+            f"columns that they have, and let attackers coarsen their data like them ({typed('alignment: release')})."
+        ]
+    steps = [*_budget_steps(result), *_failure_steps(result)]
+    if result.preflight:
+        steps.append(
+            "Do not take the risk for low: attackers cannot see through these releases, and whoever can may find more "
+            "people. Let the mechanism keep the names, the units and the labels of columns, or leave such columns out."
+        )
+    if risk.low > 0:
+        steps.append(
+            "Strengthen the mechanism, or release fewer columns, and run the trial again with the same seed. "
+            f"{typed('cvpl audit')} of one release shows which columns give people away."
+        )
+    if risk.high - risk.low > _WIDE_INTERVAL:
+        more = "more rounds" if len(result.finished) < _FEW_ROUNDS else "more people or more rounds"
+        steps.append(f"The interval is wide: {more} narrow it.")
+    steps += _people_steps(result)
+    steps.append(
+        "These figures are for releases made from half of the people. Audit the release that you will publish as well "
+        f"({typed('cvpl audit')}): it is one more draw, and made from all of them."
+    )
+    if result.budget is None:
+        steps.append(
+            f"If the mechanism states a privacy budget, hold it against the rounds: {typed('--epsilon NUMBER')}."
+        )
+    return steps
+
+
+def _budget_steps(result: TrialResult) -> list[str]:
+    budget = result.budget
+    if budget is None or budget.alarm is None:
+        return []
+    if budget.alarm:
+        return [
+            "Do not rely on the stated budget: look for a bug in the mechanism, for preprocessing on the data itself "
+            "(bounds, categories, scaling), or for a budget that counts another unit than a row."
+        ]
+    return ["A bound below the stated budget proves nothing: rely on the mechanism's proof, and review its code."]
+
+
+def _failure_steps(result: TrialResult) -> list[str]:
+    if len(result.finished) == len(result.rounds):
+        return []
+    return ["Find out why rounds failed before you use the figures: the mechanism may fail for certain people."]
+
+
+def _people_steps(result: TrialResult) -> list[str]:
+    k, steps = result.suppress_below, []
+    risk, exposed, planted = result.risk, result.exposure, result.planted
+    if risk is not None and exposed is not None and (exposed.top_inside_low or 0.0) > risk.power + _UNEVEN:
+        steps.append(
+            f"Protect some people more than others: the most exposed tenth are linked in "
+            f"{percent(exposed.top_inside, k=k)} of the rounds, everybody in {percent(risk.power, k=k)}."
+        )
+    if planted is not None and (planted.low or 0.0) > planted.everybody + _UNEVEN:
+        steps.append(
+            "Treat rare and extreme values: people with unusual values are linked far more often than others. Suppress "
+            "or coarsen them, or bound numbers."
+        )
+    return steps

@@ -94,10 +94,11 @@ def _is_dni(text: str) -> bool:
 
 
 def _is_nordic(text: str) -> bool:
-    if swedish := _SWEDISH.fullmatch(text):
-        return _luhn(_digits(swedish[1] + swedish[2]))
-    finnish = _FINNISH.fullmatch(text)
-    return finnish is not None and _FINNISH_LETTERS[int(finnish[1] + finnish[2]) % 31] == finnish[3]
+    """Whether the text is a Swedish or a Finnish number; some have the form of both, since the day may be a year."""
+    swedish, finnish = _SWEDISH.fullmatch(text), _FINNISH.fullmatch(text)
+    return (swedish is not None and _luhn(_digits(swedish[1] + swedish[2]))) or (
+        finnish is not None and _FINNISH_LETTERS[int(finnish[1] + finnish[2]) % 31] == finnish[3]
+    )
 
 
 def _is_iban(text: str) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cvpl.answers.column_effects import MATTERS, ColumnEffects, EffectFigure, column_effects
-from cvpl.answers.comparison_group import comparison_group
-from cvpl.answers.headline import headline_risk
+from cvpl.answers.headline import comparison_group, headline_risk
 from cvpl.estimates import FALSE_RATE
 from cvpl.reports.sections.next_steps import column_steps, evaluation_keys, next_steps
 from cvpl.result import AuditResult

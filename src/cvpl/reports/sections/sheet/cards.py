@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cvpl.answers.headline import headline_risk
-from cvpl.answers.scale import scale_ends
+from cvpl.answers.ruler import scale_ends
 from cvpl.result import AuditResult
 from cvpl.result.people import LOOK_ALIKES, stands_out, where
 from cvpl.wording import percent, span
