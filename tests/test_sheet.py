@@ -149,7 +149,7 @@ def by_hand(linked, alike, low, high):
 )
 def test_a_hundred_people_are_those_of_the_figure(figure, squares):
     letters = {"linked": "Ll", "look-alike": "Aa", "neither": "-+"}
-    assert "".join(letters[square.kind][square.within] for square in hundred_people(figure)) == squares
+    assert "".join(letters[square.kind][square.uncertain] for square in hundred_people(figure)) == squares
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_the_legend_has_exactly_the_marks_of_the_grid(figure):
     squares = hundred_people(figure)
     legend = dict(_legend(figure))
     assert list(legend) == list(dict.fromkeys(squares))
-    hatched = [at for at, square in enumerate(squares) if square.within]
+    hatched = [at for at, square in enumerate(squares) if square.uncertain]
     assert (hatched[-1] + 1 if hatched else 0) == round(100 * max(0.0, figure.high))
     solid = legend.get(Square("linked", False))
     assert solid is None or solid.endswith("; solid: certain at the lower end")
