@@ -349,7 +349,7 @@ def test_without_a_control_the_top_1_hit_rate_counts_in_all_four_places():
     drawn = charts.numbers(charts.contributions(result))
     assert drawn.columns[2] == "top-1 hit rate without it, points" and drawn.rows[0][:3:2] == ("b", "-30.0")
     (table,) = columns_section(result).tables
-    heads = [column.name for column in table.columns]
+    heads = [column.name for column in table.heads]
     assert "top-1, points" in heads and "power, points" not in heads
     assert [row[heads.index("top-1, points")] for row in table.rows] == ["-30.0", "-10.0", "-1.0"]
 
