@@ -133,7 +133,7 @@ def test_a_rate_is_never_called_the_risk():
     found = charts.numbers(charts.risk_and_utility(result))
     assert found.title == "Attributable rate and utility" and found.columns[1] == "attributable rate"
     assert found.rows[0] == ("1", "25.0%", "25.0% to 25.0%", "", "0.75", "outside")
-    assert settings_table(result).columns[3].name == "attributable rate"
+    assert settings_table(result).heads[3].name == "attributable rate"
     assert ">attributable rate</th>" in result._repr_html_() and ">risk</th>" not in result._repr_html_()
     assert "The attributable rate does not always fall with strength" in " ".join(reservations(result))
     assert "Without a control or true matches the risk is unknown" in report_page(result)
@@ -142,7 +142,7 @@ def test_a_rate_is_never_called_the_risk():
 def test_a_setting_without_a_risk_among_others_that_have_one_shows_none():
     rows = [with_risk(setting(1, (0.9, 0.5, 0.25)), 0.4), setting(2, (0.9, 0.5, 0.2))]
     table = settings_table(result_of(rows))
-    assert table.columns[3].name == "risk"
+    assert table.heads[3].name == "risk"
     assert [row[3] for row in table.rows] == ["40.0%", "n/a"]
 
 

@@ -104,7 +104,7 @@ def by_hand(linked, alike, low, high):
 )
 def test_a_hundred_people_are_those_of_the_figure(figure, squares):
     letters = {"linked": "Ll", "look-alike": "Aa", "neither": "-+"}
-    assert "".join(letters[square.kind][square.within] for square in hundred_people(figure)) == squares
+    assert "".join(letters[square.kind][square.uncertain] for square in hundred_people(figure)) == squares
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_legend_has_exactly_the_marks_of_the_grid(figure):
     squares = hundred_people(figure)
     legend = dict(_legend(figure))
     assert list(legend) == list(dict.fromkeys(squares))
-    hatched = [at for at, square in enumerate(squares) if square.within]
+    hatched = [at for at, square in enumerate(squares) if square.uncertain]
     assert (hatched[-1] + 1 if hatched else 0) == round(100 * max(0.0, figure.high))
     solid = legend.get(Square("linked", False))
     assert solid is None or solid.endswith("; solid: certain at the lower end")
@@ -304,7 +304,7 @@ def test_without_a_control_the_top_1_hit_rate_counts_in_all_four_places():
     drawn = charts.numbers(charts.contributions(result))
     assert drawn.columns[2] == "top-1 hit rate without it, points" and drawn.rows[0][:3:2] == ("b", "-30.0")
     (table,) = columns_section(result).tables
-    heads = [column.name for column in table.columns]
+    heads = [column.name for column in table.heads]
     assert "top-1, points" in heads and "power, points" not in heads
     assert [row[heads.index("top-1, points")] for row in table.rows] == ["-30.0", "-10.0", "-1.0"]
 

@@ -14,10 +14,10 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True)
 class Square:
-    """One person in a hundred; `within` is true if the interval leaves open whether this one is linked."""
+    """One person in a hundred; `uncertain` is true if the interval leaves open whether this one is linked."""
 
     kind: Kind
-    within: bool
+    uncertain: bool
 
 
 def hundred_people(found: Headline) -> list[Square]:

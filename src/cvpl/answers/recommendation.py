@@ -135,11 +135,11 @@ def _lowest(result: ComparisonResult, ranked: Sequence[ComparedRelease]) -> str:
         ends = f"95% interval {values[0].interval}" if values[0].interval else "without an interval"
         return f"{name}: '{printable(best.name)}' ({values[0].value}, {ends}){but}."
     if len(least) == 1:
-        return f"Lowest {name.lower()}: '{printable(best.name)}' ({values[0].in_brief}){but}."
+        return f"Lowest {name.lower()}: '{printable(best.name)}' ({values[0].short_text}){but}."
     if len(least) > _MANY:
-        span = f"{values[0].in_brief} to {values[-1].in_brief}"
+        span = f"{values[0].short_text} to {values[-1].short_text}"
         return f"{len(least)} releases cannot be told apart: each may have the lowest {name.lower()} ({span})."
-    listed = " and ".join(f"'{printable(item.name)}' ({item.in_brief})" for item in values)
+    listed = " and ".join(f"'{printable(item.name)}' ({item.short_text})" for item in values)
     return f"{listed} cannot be told apart: each may have the lowest {name.lower()}."
 
 

@@ -62,7 +62,7 @@ class ReleaseFigure:
         return f"{self.value} ({self.interval})" if self.interval else self.value
 
     @property
-    def in_brief(self) -> str:
+    def short_text(self) -> str:
         """The estimate in words, or the upper end if the interval includes 0: "4.0%", "at most 0.4%"."""
         if self.low is not None and self.high is not None and self.low <= 0:
             return f"at most {percent(self.high)}"

@@ -81,7 +81,7 @@ def risk_ruler(result: AuditResult) -> Ruler | None:
     k = result.suppress_below
     value = f"{percent(found.estimate, k=k)} ({span(found.low, found.high)})"
     marks = [
-        Mark("release", "this release", _within(found.estimate), value, _within(found.low), _within(found.high)),
+        Mark("release", "this release", _clipped(found.estimate), value, _clipped(found.low), _clipped(found.high)),
         *_references(result, found),
         *_limit(result, "risk" if found.kind == "risk" else "top1_hit_rate"),
     ]
@@ -103,8 +103,8 @@ def _references(result: AuditResult, found: Headline) -> list[Mark]:
         ends = scale_ends(result) if result.risk is not None and result.risk.attacker == found.attacker else None
         marks = [Mark("chance", "chance", 0.0, "0% (as strangers)")]
         if ends is not None and result.risk is not None and result.risk.estimate == found.estimate:
-            marks.append(Mark("nobody", "test release with nobody in it", _within(ends[0]), percent(ends[0])))
-            marks.append(Mark("originals", "the originals as they are", _within(ends[1]), percent(ends[1])))
+            marks.append(Mark("nobody", "test release with nobody in it", _clipped(ends[0]), percent(ends[0])))
+            marks.append(Mark("originals", "the originals as they are", _clipped(ends[1]), percent(ends[1])))
         return marks
     guess = 1 / max(1, result.inputs["protected"].rows)
     marks = [Mark("chance", "a blind guess", guess, percent(guess))]
@@ -116,8 +116,8 @@ def _references(result: AuditResult, found: Headline) -> list[Mark]:
 
 def _limit(result: AuditResult, figure: str) -> list[Mark]:
     limits = [policy.max for policy in result.policies if policy.figure == figure and policy.max is not None]
-    return [Mark("limit", "policy limit", _within(min(limits)), percent(min(limits)))] if limits else []
+    return [Mark("limit", "policy limit", _clipped(min(limits)), percent(min(limits)))] if limits else []
 
 
-def _within(value: float) -> float:
+def _clipped(value: float) -> float:
     return min(1.0, max(0.0, value))

@@ -145,14 +145,14 @@ def _not_monotone(result: SurfaceResult) -> str:
     rows = [row for row in result.settings if row.shown.estimate is not None]
     steps = [(before, row) for before, row in pairwise(rows) if row.strength in result.rises_at]
     most = max((row.shown.estimate or 0.0) - (before.shown.estimate or 0.0) for before, row in steps)
-    beyond = any(_above(row.shown.low, before.shown.high) for before, row in steps)
+    beyond = any(_exceeds(row.shown.low, before.shown.high) for before, row in steps)
     return (
         f"The {figure_shown(result)} does not always fall with strength: it rises at {_named(result.rises_at)}, by up "
         f"to {points(most).lstrip('+')} points, {'beyond error' if beyond else 'which may be sampling error'}."
     )
 
 
-def _above(low: float | None, high: float | None) -> bool:
+def _exceeds(low: float | None, high: float | None) -> bool:
     return low is not None and high is not None and low > high
 
 

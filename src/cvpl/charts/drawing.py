@@ -52,11 +52,11 @@ class Drawing:
         ending = file.suffix.lower()
         if ending not in (".svg", ".png"):
             raise UsageError(f"{file}: unknown picture format. Use a file name that ends in .svg or .png.")
-        write_whole(file, self._alone if ending == ".svg" else png(self))
+        write_whole(file, self._standalone_svg if ending == ".svg" else png(self))
         return file
 
     @property
-    def _alone(self) -> str:
+    def _standalone_svg(self) -> str:
         """The picture with a width of its own, since there is no page around it."""
         return re.sub(r'width="100%"', f'width="{WIDE}"', self.svg, count=1)
 
@@ -85,5 +85,7 @@ def png(chart: Chart | Drawing, scale: float = 2.0) -> bytes:
     """The chart as a PNG on a white background, scaled by `scale`."""
     if not isinstance(chart, Drawing):
         return png_of_chart(chart, scale)
-    white: Any = re.sub(r"(<svg [^>]*>)", r'\1<rect width="100%" height="100%" fill="#ffffff"/>', chart._alone, count=1)
+    white: Any = re.sub(
+        r"(<svg [^>]*>)", r'\1<rect width="100%" height="100%" fill="#ffffff"/>', chart._standalone_svg, count=1
+    )
     return bytes(vl_convert.svg_to_png(white, scale=scale))

@@ -53,7 +53,7 @@ def _square(square: Square, left: int, top: int) -> str:
     """A filled square, a disc for a look-alike, an empty square for neither; hatched if the interval includes it."""
     colour, line = _COLOURS[square.kind], GREY if square.kind == "neither" else _COLOURS[square.kind]
     shapes = [_shape(square.kind, left, top, colour, line)]
-    if square.within:
+    if square.uncertain:
         hatch = "url(#hatch-open)" if square.kind == "neither" else "url(#hatch-filled)"
         shapes.append(_shape(square.kind, left, top, hatch, BLUE if square.kind == "neither" else line))
     return "".join(shapes)

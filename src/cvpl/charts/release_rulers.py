@@ -44,9 +44,9 @@ def release_rulers(
     what = " or ".join(NAMES[kind] for kind in kinds)
     parts.insert(0, text(f"{what[0].upper()}{what[1:]}, with its 95% interval", "0%", 12, fill=MUTED))
     first, last = known[0], known[-1]
-    told = " or ".join(IN_SENTENCES[kind] for kind in kinds)
+    names = " or ".join(IN_SENTENCES[kind] for kind in kinds)
     description = (
-        f"{told[0].upper()}{told[1:]}, in {counted(len(known), 'release')}, on an axis from 0% to {_tick(end)}: "
+        f"{names[0].upper()}{names[1:]}, in {counted(len(known), 'release')}, on an axis from 0% to {_tick(end)}: "
         f"{printable(first.name)} {first.value_and_interval}"
         + ("." if first is last else f", to {printable(last.name)} {last.value_and_interval}.")
     )

@@ -102,13 +102,13 @@ def risk_utility_map(
     ]
     for point in points:
         parts += _mark(point, end)
-    edge = [] if limit is None else [_along((limit / end, _TOP), (limit / end, _TOP + height))]
+    edge = [] if limit is None else [_line_box((limit / end, _TOP), (limit / end, _TOP + height))]
     parts += _labels(
-        points, [*edge, *starmap(_along, pairwise(steps)), *(_reach(point, end) for point in points)], height
+        points, [*edge, *starmap(_line_box, pairwise(steps)), *(_reach(point, end) for point in points)], height
     )
     efficient = [printable(figure.name) for figure in known if figure.efficient]
-    told = " or ".join(IN_SENTENCES[kind] for kind in kinds)
-    description = f"Utility against {told}, in {counted(len(known), 'release')}; the best corner is at the top left."
+    names = " or ".join(IN_SENTENCES[kind] for kind in kinds)
+    description = f"Utility against {names}, in {counted(len(known), 'release')}; the best corner is at the top left."
     if efficient:
         description += f" The steps are the efficient frontier: {', '.join(efficient)}."
     if any(figure.efficient is False for figure in known):
@@ -193,7 +193,7 @@ def _mark(point: _Point, end: float) -> list[str]:
 
 def _labels(points: Sequence[_Point], steps: Sequence[_Box], height: float) -> list[str]:
     """The names at their points, moved up or down where they would meet a name, a mark or, if possible, a line."""
-    taken = [_around(point) for point in points]
+    taken = [_mark_box(point) for point in points]
     parts = []
     for point in points:
         side, shift, found = _room(point, taken, steps, height)
@@ -227,7 +227,7 @@ def _room(point: _Point, taken: Sequence[_Box], steps: Sequence[_Box], height: f
     clear = [item for item in free if not any(item[2].meets(step) for step in steps)]
     # The numbers of the axis are left of it, so labels stay right of it if they can.
     best = [item for item in clear if item[2].left >= _pixel(0)]
-    side, shift, place = next(iter([*best, *clear, *free]), ("end", 0.0, _around(point)))
+    side, shift, place = next(iter([*best, *clear, *free]), ("end", 0.0, _mark_box(point)))
     return "start" if side == "start" else "end", shift, place
 
 
@@ -236,7 +236,7 @@ def _pixel(share: float) -> float:
     return NARROWEST * (_LEFT + (_RIGHT - _LEFT) * share)
 
 
-def _along(one: tuple[float, float], other: tuple[float, float]) -> _Box:
+def _line_box(one: tuple[float, float], other: tuple[float, float]) -> _Box:
     """The space that a step takes."""
     (x1, y1), (x2, y2) = one, other
     left, right = sorted((_pixel(x1), _pixel(x2)))
@@ -247,10 +247,10 @@ def _reach(point: _Point, end: float) -> _Box:
     """The space that an interval takes."""
     low, high = (point.figure.estimate if value is None else value for value in (point.figure.low, point.figure.high))
     ends = [min(1.0, max(0.0, (value or 0.0) / end)) for value in (low, high)]
-    return _along((ends[0], point.y), (ends[1], point.y))
+    return _line_box((ends[0], point.y), (ends[1], point.y))
 
 
-def _around(point: _Point) -> _Box:
+def _mark_box(point: _Point) -> _Box:
     here = _pixel(point.x)
     return _Box(here - 7, point.y - 7, here + 7, point.y + 7, here, here)
 

@@ -151,7 +151,7 @@ def _frame(settings: list[SurfaceSetting], labels: list[str], places: list[str])
     """The edges of the region within the target, each along one side of a cell."""
     safe = [[bool(cell.safe) for cell in row.cells] for row in settings]
 
-    def inside(row: int, column: int) -> bool:
+    def is_cell(row: int, column: int) -> bool:
         return 0 <= row < len(safe) and 0 <= column < len(safe[row]) and safe[row][column]
 
     for row in range(len(safe)):
@@ -160,7 +160,7 @@ def _frame(settings: list[SurfaceSetting], labels: list[str], places: list[str])
                 continue
             corner = {"strength": labels[row], "at": places[column]}
             for side, (a, b) in {"top": (-1, 0), "bottom": (1, 0), "left": (0, -1), "right": (0, 1)}.items():
-                if not inside(row + a, column + b):
+                if not is_cell(row + a, column + b):
                     yield corner | {"side": side}
 
 

@@ -12,7 +12,7 @@ import typer
 
 from cvpl.cli.engine import ENGINE, MASTER, Engine, engine_for, same_engine, start_engine
 from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.cli.summary import show_assumptions, show_within
+from cvpl.cli.summary import show_assumptions, show_result
 from cvpl.cli.values import (
     DATE,
     DETAILS,
@@ -219,15 +219,15 @@ def command(
     except ProjectionNotSavedError as error:
         result, unsaved = error.result, error
     wrote = None if out is None else _write(result, out, guessed, day)
-    told = [] if wrote is None else [f"\n{wrote}"]
+    lines = [] if wrote is None else [f"\n{wrote}"]
     if result.attacker_scenario is not None:
         # How long an attack takes is part of a scenario. The result has no times: it is the same on every machine.
-        told.append(f"The scenario {result.attacker_scenario.name} took {perf_counter() - started:.1f} s to run here.")
+        lines.append(f"The scenario {result.attacker_scenario.name} took {perf_counter() - started:.1f} s to run here.")
     if guessed is not None:
         more = [] if control is None else ["--control", control]
-        told.append(_next_command([original, protected], [*more, *same_engine(where, master)], out))
-    _show(result, told, as_json=as_json, details=details, used=used)
-    for line in _left(per_person, unsaved):
+        lines.append(_next_command([original, protected], [*more, *same_engine(where, master)], out))
+    _show(result, lines, as_json=as_json, details=details, used=used)
+    for line in _closing_lines(per_person, unsaved):
         tell(line)
     closed = [] if result.policy is None or result.policy.met else result.policy.reasons
     for reason in closed if as_json else ():
@@ -291,17 +291,17 @@ def _guess(
     return propose(original, protected, compare_sensitive=True, limits=limits, engine=engine)
 
 
-def _show(result: AuditResult, told: list[str], *, as_json: bool, details: bool, used: int) -> None:
+def _show(result: AuditResult, lines: list[str], *, as_json: bool, details: bool, used: int) -> None:
     """Print the result as JSON, or its summary and what else is told; `used` lines were printed before."""
     with reader_may_leave():
         if as_json:
             # Bytes, so that the terminal's encoding and line ends do not change them.
             typer.echo(result.to_json().encode(), nl=False)
             return
-        show_within(result, told, details=details, used=used)
+        show_result(result, lines, details=details, used=used)
 
 
-def _left(per_person: Path | None, unsaved: Exception | None) -> list[str]:
+def _closing_lines(per_person: Path | None, unsaved: Exception | None) -> list[str]:
     """What is said after the result, beside it."""
     private = f"{per_person} tells of single people: only you can read it. Delete it when you are done."
     return [*([] if per_person is None else [private]), *([] if unsaved is None else [str(unsaved)])]
@@ -309,9 +309,9 @@ def _left(per_person: Path | None, unsaved: Exception | None) -> list[str]:
 
 def _before_attacks(findings: Sequence[Finding], out: Path | None, progress: Progress) -> None:
     """Show urgent findings, and load what draws the page's charts while the attacks run."""
-    from cvpl.reports.preflight import before_the_audit  # noqa: PLC0415 - only once the tables are read
+    from cvpl.reports.preflight import urgent_findings  # noqa: PLC0415 - only once the tables are read
 
-    progress.note("\n".join(before_the_audit(findings)))
+    progress.note("\n".join(urgent_findings(findings)))
     if out is not None:
         from cvpl.reports.page import start_charts  # noqa: PLC0415 - only if a page is written
 

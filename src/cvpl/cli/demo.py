@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from cvpl.cli.output import check_folder, page, reader_may_leave
-from cvpl.cli.summary import show_within
+from cvpl.cli.summary import show_result
 from cvpl.cli.values import DETAILS, report_date
 from cvpl.errors import UsageError
 from cvpl.files import write_whole
@@ -55,10 +55,10 @@ def command(
     )
     call = ["cvpl", "audit", original, released, "--config", config, "--control", holdout, "--out", out, "--overwrite"]
     by_hand = "  " + shlex.join(str(part) for part in call)
-    told = [f"\nWritten: {path}, and the page to share: {page_at}. The same by hand:", by_hand]
+    lines = [f"\nWritten: {path}, and the page to share: {page_at}. The same by hand:", by_hand]
     with reader_may_leave():
         page().print(text)
-        show_within(result, told, details=details, used=2)
+        show_result(result, lines, details=details, used=2)
 
 
 def _check_vacant(out: Path) -> None:

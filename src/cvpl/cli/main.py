@@ -129,7 +129,7 @@ def _run(arguments: list[str]) -> int:
         return ExitCode.INTERRUPTED if stop.code else ExitCode.DONE
     except Exception as error:
         # An interruption may come up as any error: in compiled code, in a worker process, while a module is loaded.
-        if not STOPPING.asked and not is_interruption(error):
+        if not STOPPING.requested and not is_interruption(error):
             return _failed(error)
         code = _TYPER_INTERRUPTED
     if code == _TYPER_INTERRUPTED:

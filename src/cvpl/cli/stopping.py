@@ -30,11 +30,11 @@ class Stopping:
     """The signals that end a run, and what is said when they do."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         """Whether a signal has asked the run to end."""
         self._tell: Callable[[], object] = lambda: sys.stderr.write("Interrupted; nothing was done.\n")
         self._listening = False
-        self._told = threading.Lock()
+        self._said = threading.Lock()
 
     def listen(self) -> None:
         """Have signals that end a process end the run; to be called in the main thread, once or more.
@@ -54,11 +54,11 @@ class Stopping:
 
     def says(self, tell: Callable[[], object]) -> None:
         """Have a stopped run say this; a new run begins with it."""
-        self._tell, self._told = tell, threading.Lock()
+        self._tell, self._said = tell, threading.Lock()
 
     def say(self) -> None:
         """Say once that the run was stopped, whoever comes first to it."""
-        if self._told.acquire(blocking=False):
+        if self._said.acquire(blocking=False):
             self._tell()
 
     def over(self) -> None:
@@ -69,8 +69,8 @@ class Stopping:
 
     def _interrupt(self, *_: object) -> None:
         # Some senders, such as `timeout`, send a signal twice: the second must not cut the cleaning short.
-        if not self.asked:
-            self.asked = True
+        if not self.requested:
+            self.requested = True
             raise KeyboardInterrupt
 
     def _watch(self, signals: int) -> None:

@@ -28,14 +28,14 @@ def show_assumptions(guessed: Proposal, *, details: bool) -> int:
     return text.count("\n")
 
 
-def show_within(result: AuditResult, told: list[str], *, details: bool, used: int) -> None:
+def show_result(result: AuditResult, lines: list[str], *, details: bool, used: int) -> None:
     """Print the summary and what else is told in the lines that are left of a screen, or everything."""
     from cvpl.reports.brief import LINES  # noqa: PLC0415
     from cvpl.reports.terminal import show  # noqa: PLC0415
 
     console = page()
-    after = sum(max(1, -(-len(line) // console.width)) for text in told for line in text.split("\n"))
+    after = sum(max(1, -(-len(line) // console.width)) for text in lines for line in text.split("\n"))
     console.print()
     show(result, console, details=details, most=LINES - used - after - 1)
-    for text in told:
+    for text in lines:
         say(text)

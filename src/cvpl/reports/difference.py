@@ -62,26 +62,26 @@ def difference(before: AuditResult, after: AuditResult) -> ResultDifference:
             "linkage rate",
             before.linkage_rate.estimate,
             after.linkage_rate.estimate,
-            _beyond_error(before.linkage_rate, after.linkage_rate),
+            _exceeds_error(before.linkage_rate, after.linkage_rate),
         ),
         Change(
             "control rate",
             None if before.control is None else before.control.rate,
             None if after.control is None else after.control.rate,
-            _beyond_error(before.control, after.control, "rate"),
+            _exceeds_error(before.control, after.control, "rate"),
         ),
         Change(
             "attributable rate",
             None if before.attributable_rate is None else before.attributable_rate.estimate,
             None if after.attributable_rate is None else after.attributable_rate.estimate,
-            _beyond_error(before.attributable_rate, after.attributable_rate),
+            _exceeds_error(before.attributable_rate, after.attributable_rate),
         ),
     ]
     rates = {power.false_rate for side in (before, after) for power in side.power or []}
     for rate in sorted(rates):
         one, other = (side.power_at(rate) for side in (before, after))
         values = [None if power is None else power.power for power in (one, other)]
-        changes.append(Change(f"power at {rate:.0%}", values[0], values[1], _beyond_error(one, other, "power")))
+        changes.append(Change(f"power at {rate:.0%}", values[0], values[1], _exceeds_error(one, other, "power")))
     changes += [
         Change("rate at the lowest threshold", before.worst_case_risk, after.worst_case_risk),
         Change("mean rate over thresholds", before.integrated_risk, after.integrated_risk),
@@ -150,16 +150,16 @@ def _risk(before: AuditResult, after: AuditResult) -> Change:
     if one.false_rate != other.false_rate:
         rates = f"{one.false_rate:.0%} and {other.false_rate:.0%}"
         return Change("risk", values[0], values[1], note=f"not compared: different false-positive rates, {rates}")
-    return Change("risk", values[0], values[1], _beyond_error(one, other))
+    return Change("risk", values[0], values[1], _exceeds_error(one, other))
 
 
 def _top1(before: AuditResult, after: AuditResult) -> Change:
     one, other = before.best_candidate, after.best_candidate
     values = [None if best is None else best.estimate for best in (one, other)]
-    return Change("top-1 hit rate", values[0], values[1], _beyond_error(one, other))
+    return Change("top-1 hit rate", values[0], values[1], _exceeds_error(one, other))
 
 
-def _beyond_error(before: Any, after: Any, figure: str = "estimate") -> bool | None:
+def _exceeds_error(before: Any, after: Any, figure: str = "estimate") -> bool | None:
     """Whether the interval of the difference excludes 0; None if a figure has no interval.
 
     Its half-width is the root of the sum of squares of the two distances from each figure to the end of its interval

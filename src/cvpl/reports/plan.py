@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cvpl.assessment.planning.resources import AttackerResources, ResourceEstimate, format_bytes
-from cvpl.reports.preflight import before_the_audit
+from cvpl.reports.preflight import urgent_findings
 from cvpl.wording import counted, printable
 
 _FREE = 0.8
@@ -22,7 +22,7 @@ def show_plan(plan: ResourceEstimate, console: Console) -> None:
     for name, value in plan_lines(plan):
         table.add_row(Text(name), Text(value))
     console.print(table)
-    for line in before_the_audit(plan.findings):
+    for line in urgent_findings(plan.findings):
         console.print(Text(line, style="bold yellow"))
     console.print(Text("Nothing was audited: this is the plan (--plan).", style="dim"))
 
@@ -32,7 +32,7 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
     lines = [("records", ", ".join(f"{count:,} {role}" for role, count in plan.rows.items()))]
     alone = len(plan.attackers) == 1
     for attacker in plan.attackers:
-        lines.extend(_one(attacker) if alone else [(printable(attacker.name), _briefly(attacker))])
+        lines.extend(_one(attacker) if alone else [(printable(attacker.name), _one_line(attacker))])
     if plan.draw_seed is not None:
         lines.append(("drawn", f"with seed {plan.draw_seed}; --randomize-seed {plan.draw_seed} repeats the draw"))
     lines.append(("memory", f"about {format_bytes(plan.needed)} of the {format_bytes(plan.allowed)} allowed"))
@@ -59,7 +59,7 @@ def _one(resources: AttackerResources) -> list[tuple[str, str]]:
     return [*lines, ("search", f"exact, {method}" if resources.examined == 1 else method)]
 
 
-def _briefly(resources: AttackerResources) -> str:
+def _one_line(resources: AttackerResources) -> str:
     blocks = "no blocking" if resources.blocks == 1 else counted(resources.blocks, "block")
     examined = "" if resources.examined == 1 else f", {resources.examined:.2%} of them examined"
     people, pairs = counted(resources.asked, "person", "people"), counted(resources.pairs, "pair")

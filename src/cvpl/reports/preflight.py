@@ -15,7 +15,11 @@ def finding_lines(findings: Sequence[Finding], k: int) -> list[tuple[bool, str]]
 
     `k` is that of the result: no share tells of fewer people.
     """
-    lines = [(finding.closes_gate, sentence(_told(finding))) for finding in findings if finding.check != UNCHANGED]
+    lines = [
+        (finding.closes_gate, sentence(_message_with_advice(finding)))
+        for finding in findings
+        if finding.check != UNCHANGED
+    ]
     unchanged = [finding for finding in findings if finding.check == UNCHANGED]
     if unchanged:
         ordered = sorted(unchanged, key=lambda finding: -(finding.share or 0.0))
@@ -26,12 +30,12 @@ def finding_lines(findings: Sequence[Finding], k: int) -> list[tuple[bool, str]]
     return lines
 
 
-def before_the_audit(findings: Sequence[Finding]) -> list[str]:
+def urgent_findings(findings: Sequence[Finding]) -> list[str]:
     """Findings to report before the audit starts: those that close a gate, and a small control."""
     urgent = [finding for finding in findings if finding.closes_gate or finding.check == "control_small"]
-    return [f"Before the attack: {_told(finding)}." for finding in urgent]
+    return [f"Before the attack: {_message_with_advice(finding)}." for finding in urgent]
 
 
-def _told(finding: Finding) -> str:
+def _message_with_advice(finding: Finding) -> str:
     """The message, with what to do."""
     return printable(finding.message if finding.advice is None else f"{finding.message}: {finding.advice}")

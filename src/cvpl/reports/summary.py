@@ -38,7 +38,7 @@ _NO_GUARANTEE = "Estimates under these attackers, no guarantee."
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _ListEntry:
     """One warning or step in lines, and the rule of a warning."""
 
     rule: str
@@ -46,7 +46,7 @@ class _Entry:
 
 
 @dataclass(frozen=True)
-class _Page:
+class _LineWrapper:
     """A terminal, and how much of its width is used."""
 
     console: Console
@@ -66,12 +66,12 @@ def show_summary(result: AuditResult, console: Console, most: int = LINES) -> No
     Warnings and next steps take the lines that are left, the most important first. What does not fit is counted, and
     `--details` shows it. The first warning and the first step are there however long they are.
     """
-    _print(_summary_lines(result, _Page(console, min(console.width, WIDEST)), most), console)
+    _print(_summary_lines(result, _LineWrapper(console, min(console.width, WIDEST)), most), console)
 
 
 def show_top(result: AuditResult, console: Console) -> None:
     """Print the verdict, the ruler and the three figures."""
-    _print(_fixed(result, _Page(console, min(console.width, WIDEST))), console)
+    _print(_fixed(result, _LineWrapper(console, min(console.width, WIDEST))), console)
 
 
 def _print(lines: Sequence[Text], console: Console) -> None:
@@ -79,15 +79,15 @@ def _print(lines: Sequence[Text], console: Console) -> None:
         console.print(line, overflow="fold", no_wrap=True)
 
 
-def _summary_lines(result: AuditResult, page: _Page, most: int) -> list[Text]:
+def _summary_lines(result: AuditResult, page: _LineWrapper, most: int) -> list[Text]:
     fixed = _fixed(result, page)
     ending = [Text(), *page.wrapped(f"{_NO_GUARANTEE} Everything else: {typed('--details')}", style="dim")]
     warnings = [
-        _Entry(rule, page.wrapped(text, first="  ! " if rule == GATE else "  - ", indent="    "))
+        _ListEntry(rule, page.wrapped(text, first="  ! " if rule == GATE else "  - ", indent="    "))
         for rule, text in serious_lines(result)
     ]
     steps = [
-        _Entry("", page.wrapped(step, first=f"  {at}. ", indent="     "))
+        _ListEntry("", page.wrapped(step, first=f"  {at}. ", indent="     "))
         for at, step in enumerate(_steps(result), start=1)
     ]
 
@@ -112,14 +112,14 @@ def _summary_lines(result: AuditResult, page: _Page, most: int) -> list[Text]:
     return lines(shown)
 
 
-def _fixed(result: AuditResult, page: _Page) -> list[Text]:
+def _fixed(result: AuditResult, page: _LineWrapper) -> list[Text]:
     """The verdict, the ruler, the three figures, and the answer for a population if one was stated."""
     found = population_section(result).sentences
-    asked = [Text(), *page.wrapped(found[0].text)] if found else []
-    return [*_top(result, page), *_ruler(result, page), *_figures(result, page), *asked]
+    population = [Text(), *page.wrapped(found[0].text)] if found else []
+    return [*_top(result, page), *_ruler(result, page), *_figures(result, page), *population]
 
 
-def _top(result: AuditResult, page: _Page) -> list[Text]:
+def _top(result: AuditResult, page: _LineWrapper) -> list[Text]:
     strip = verdict_strip(result)
     details = " ".join(line for line in strip.details if line != NO_CONFIGURATION)
     return [
@@ -130,7 +130,7 @@ def _top(result: AuditResult, page: _Page) -> list[Text]:
     ]
 
 
-def _ruler(result: AuditResult, page: _Page) -> list[Text]:
+def _ruler(result: AuditResult, page: _LineWrapper) -> list[Text]:
     found = risk_ruler(result)
     if found is None:
         return []
@@ -140,7 +140,7 @@ def _ruler(result: AuditResult, page: _Page) -> list[Text]:
     return [Text(), title, *lines, *page.wrapped(key, first="  ", indent="  ", style="dim")]
 
 
-def _figures(result: AuditResult, page: _Page) -> list[Text]:
+def _figures(result: AuditResult, page: _LineWrapper) -> list[Text]:
     found = cards(result)
     first = max(len(card.name) for card in found) + 4
     lines = [Text(), Text("Three figures", style="bold")]
@@ -164,7 +164,7 @@ def _steps(result: AuditResult) -> list[str]:
     return [*full, *next_steps(result)]
 
 
-def _listed(heading: str, style: str, entries: Sequence[_Entry], shown: int, page: _Page) -> list[Text]:
+def _listed(heading: str, style: str, entries: Sequence[_ListEntry], shown: int, page: _LineWrapper) -> list[Text]:
     """A list under its heading, and how many entries are left out, by their rules; nothing if there are none."""
     if not entries:
         return []

@@ -20,8 +20,8 @@ def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Outp
         return ReportSection("assumptions")
     columns: tuple[Column[AssumedColumn], ...] = (
         Column("column", lambda item: named(item.column), "name"),
-        Column("used as", _use, "left"),
-        Column("why", _why, "left"),
+        Column("used as", _role_and_type, "left"),
+        Column("why", _reason, "left"),
     )
     doubtful_first = sorted(assumptions.columns, key=lambda item: item.doubt is None)
     text = (
@@ -68,12 +68,12 @@ def _names(found: list[str]) -> str:
     return f"{', '.join(found[:_MOST_NAMES])}{more}"
 
 
-def _use(item: AssumedColumn) -> str:
+def _role_and_type(item: AssumedColumn) -> str:
     words = item.role.replace("_", "-")
     if item.type is not None:
         words += f", {item.type}"
     return f"{words}, blocking key" if item.blocks else words
 
 
-def _why(item: AssumedColumn) -> str:
+def _reason(item: AssumedColumn) -> str:
     return sentence(printable(f"check: {item.doubt}" if item.doubt is not None else item.reason))

@@ -90,7 +90,7 @@ def columns_section(result: AuditResult) -> ReportSection:
     known = [measure for measure in measures if any(measure.value(item) is not None for item in found.columns)]
     figure = Figure(chart_of("contributions", result), tabled=bool(known))
     all_within = bool(effects.drops) and effects.none_certain
-    within = (
+    nothing_certain = (
         f"Whichever single column is left out, the change of {effects.name} lies within error." if all_within else ""
     )
     if not known:
@@ -106,8 +106,8 @@ def columns_section(result: AuditResult) -> ReportSection:
         if spread is not None and any(spread(item) for item in found.columns):
             columns.append(Column(f"{measure.head}, spread", spread, least_width=_WIDE))
     rows = sorted(found.columns, key=lambda item: _weight(item, effects))
-    asked = found.top1_asked if effects.figure == "top1_hit_rate" else found.power_asked
-    searched = {"rate": found.removal_asked, _SHORT[effects.figure]: asked}
+    searched_people = found.top1_asked if effects.figure == "top1_hit_rate" else found.power_asked
+    searched = {"rate": found.removal_asked, _SHORT[effects.figure]: searched_people}
     alike = (
         "Columns with the same information can replace each other: leaving out one of them may change nothing, leaving "
         "out all of them does."
@@ -116,7 +116,7 @@ def columns_section(result: AuditResult) -> ReportSection:
         "columns",
         heading,
         figures=(figure,),
-        without_figure=within,
+        without_figure=nothing_certain,
         tables=(table_of(heading, rows, columns),),
         items=tuple(
             Item(f"{measure.name}: {measure.meaning}{_sample(searched.get(measure.name), result)}.")

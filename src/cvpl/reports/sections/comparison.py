@@ -184,8 +184,8 @@ def _columns(result: ComparisonResult) -> ReportSection:
         )
         return ReportSection("columns", heading, figures=(figure,), without_figure=nothing)
     if found.within_error:
-        within = f"No single column stands out: without any one of them, {found.figure} changes within error."
-        return ReportSection("columns", heading, sentences=(Remark(within),), outputs=SCREENS)
+        nothing_certain = f"No single column stands out: without any one of them, {found.figure} changes within error."
+        return ReportSection("columns", heading, sentences=(Remark(nothing_certain),), outputs=SCREENS)
     columns: list[Column[str]] = [Column("column", named, "left")]
     for release, drops in zip(found.releases, found.by_release, strict=True):
         columns.append(Column(named(release), partial(_dropped, drops)))

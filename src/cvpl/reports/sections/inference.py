@@ -35,7 +35,7 @@ def inference_section(result: AuditResult) -> ReportSection:
         return ReportSection("inference", "Attribute inference")
     sentences = [Remark(_rate(found, result))]
     if found.together is not None and found.together.attackers:
-        sentences.append(Remark(_together(found.together, result)))
+        sentences.append(Remark(_joint_sentence(found.together, result)))
     tables = (_strongest(found, result), _attackers(found, result))
     return ReportSection(
         "inference",
@@ -91,7 +91,7 @@ def _refusals(secrets: Sequence[SecretInference]) -> str:
     return "; ".join(f"nothing is attributed for {named(one.column)}: {one.refused}" for one in secrets)
 
 
-def _together(found: Reconstruction, result: AuditResult) -> str:
+def _joint_sentence(found: Reconstruction, result: AuditResult) -> str:
     k, best = result.suppress_below, found.attackers[0]
     names = ", ".join(map(named, found.columns))
     control = (

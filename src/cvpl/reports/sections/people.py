@@ -59,10 +59,12 @@ def _leads(result: AuditResult, found: AtRisk) -> list[str]:
     if result.control is None:
         unknown = f"Not measured: without a control, {LOOK_ALIKES}. The rates below count both."
         return [unknown, _most(found)]
-    told = result.verdict.kind not in ("not_assessable", "indistinguishable_from_zero")
-    beyond = maximum_attributable_words(found) if told else ""
-    within = [] if stands_out(found) else ["No group stands out: the interval of the highest includes the average."]
-    return [*within, f"{_most(found)} {beyond}".rstrip()]
+    counts = result.verdict.kind not in ("not_assessable", "indistinguishable_from_zero")
+    beyond = maximum_attributable_words(found) if counts else ""
+    none_stands_out = (
+        [] if stands_out(found) else ["No group stands out: the interval of the highest includes the average."]
+    )
+    return [*none_stands_out, f"{_most(found)} {beyond}".rstrip()]
 
 
 def _most(found: AtRisk) -> str:

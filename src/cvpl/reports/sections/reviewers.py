@@ -50,7 +50,7 @@ class Requirement(NamedTuple):
 def requirements(result: AuditResult) -> list[Requirement]:
     """The requirements of the common guidelines, with the figures of this audit.
 
-    Where a release is not assessable no figure counts, and none is told. Where attackers are blind they may be too
+    Where a release is not assessable no figure counts, and none is shown. Where attackers are blind they may be too
     low, which is said beside each.
     """
     found = [

@@ -140,7 +140,7 @@ def _cells(result: SurfaceResult) -> list[ReportSection]:
         none = "There is no heat map: without a threshold, a control or true matches, no rate can be computed."
         return [ReportSection("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
     columns: list[Column[SurfaceSetting]] = [Column("", lambda row: named(str(row.strength)), "left")]
-    columns += [Column(f"{_at(cell)}  ", partial(_cell, at)) for at, cell in enumerate(widest)]
+    columns += [Column(f"{_axis_value(cell)}  ", partial(_cell, at)) for at, cell in enumerate(widest)]
     # On a page, the same numbers are in the table under the chart, with words instead of marks.
     table = table_of(heading, result.settings, columns, outputs=TERMINAL, spread=True)
     marks = ReportSection("cells", heading, tables=(table,), notes=(_marks(result),), outputs=TERMINAL)
@@ -165,7 +165,7 @@ def _cell(at: int, row: SurfaceSetting) -> str:
     return percent(rate) + ("*" if cell.safe else "?" if cell.contradicted else " ") + ("!" if cell.steep else " ")
 
 
-def _at(cell: SurfaceCell) -> str:
+def _axis_value(cell: SurfaceCell) -> str:
     return f"{cell.threshold:.2f}" if cell.threshold is not None else percent(cell.false_rate)
 
 

@@ -174,7 +174,7 @@ def explanation(result: AuditResult) -> list[str]:
     """
     if result.verdict.kind == "not_assessable":
         return []
-    return [*_risk(result), *_not_counted(result), *_at_the_threshold(result)]
+    return [*_risk(result), *_not_counted(result), *_threshold_sentence(result)]
 
 
 def _risk(result: AuditResult) -> list[str]:
@@ -228,7 +228,7 @@ def _estimate(row: AttackerRow) -> float:
     return float("-inf") if row.risk is None else row.risk.estimate
 
 
-def _at_the_threshold(result: AuditResult) -> list[str]:
+def _threshold_sentence(result: AuditResult) -> list[str]:
     """The paper's figures, which do not affect the verdict."""
     rate = result.linkage_rate
     if rate.estimate is None or result.threshold is None:

@@ -51,8 +51,8 @@ class IdentifyingColumn:
 
 
 @dataclass(frozen=True, repr=False)
-class _Sample:
-    """Some of a released column's distinct values with their counts, and how many values and cells were looked at."""
+class _DistinctSample:
+    """Some of a released column's distinct values with their counts, and how many values and cells there are."""
 
     texts: tuple[str, ...]
     counts: tuple[int, ...]
@@ -80,7 +80,7 @@ class _Rule:
     words: frozenset[str] | None = None
     different: float = 0.0
 
-    def found(self, column: str, sample: _Sample) -> float | None:
+    def found(self, column: str, sample: _DistinctSample) -> float | None:
         """Return the share of the values that pass; None if the rule does not apply."""
         if sample.different < self.different or len(sample.texts) < self.least:
             return None
@@ -131,7 +131,7 @@ def identifying_columns(
         if column == key:
             continue
         if release.rows <= _SAMPLE:
-            sample = _all(con, read.distinct(release, column))
+            sample = _whole(con, read.distinct(release, column))
         else:
             sample = _sample(con, read.kept_distinct(release, column, part))
         finding = _by_content(column, sample)
@@ -151,7 +151,7 @@ def identifying_columns(
     return tuple(found[column] for column in release.types if column in found)
 
 
-def _by_content(column: str, sample: _Sample) -> IdentifyingColumn | None:
+def _by_content(column: str, sample: _DistinctSample) -> IdentifyingColumn | None:
     """Return the finding if the values look like a direct identifier, else None."""
     for rule in _FORMS:
         if (share := rule.found(column, sample)) is not None:
@@ -165,14 +165,14 @@ def _by_content(column: str, sample: _Sample) -> IdentifyingColumn | None:
     return None
 
 
-def _all(con: duckdb.DuckDBPyConnection, distinct: str) -> _Sample:
+def _whole(con: duckdb.DuckDBPyConnection, distinct: str) -> _DistinctSample:
     """Take all distinct values of a small table, which is quicker than to order them."""
     rows = sorted(con.execute(f"SELECT text, n FROM {distinct}").fetchall())
     counts = tuple(int(row[1]) for row in rows)
-    return _Sample(tuple(str(row[0]).strip() for row in rows), counts, len(rows), sum(counts))
+    return _DistinctSample(tuple(str(row[0]).strip() for row in rows), counts, len(rows), sum(counts))
 
 
-def _sample(con: duckdb.DuckDBPyConnection, distinct: str) -> _Sample:
+def _sample(con: duckdb.DuckDBPyConnection, distinct: str) -> _DistinctSample:
     """Take the first distinct values by hash: the same ones for any row order."""
     query = (
         f"WITH texts AS MATERIALIZED (SELECT text, n FROM {distinct}) "
@@ -181,6 +181,6 @@ def _sample(con: duckdb.DuckDBPyConnection, distinct: str) -> _Sample:
     )
     rows = con.execute(query).fetchall()
     if not rows:
-        return _Sample((), (), 0, 0)
+        return _DistinctSample((), (), 0, 0)
     texts = tuple(str(row[0]).strip() for row in rows)
-    return _Sample(texts, tuple(int(row[1]) for row in rows), int(rows[0][2]), int(rows[0][3]))
+    return _DistinctSample(texts, tuple(int(row[1]) for row in rows), int(rows[0][2]), int(rows[0][3]))

@@ -77,8 +77,8 @@ class KnownTexts:
         for place in [place for place in self._kept if place[1] == column]:
             self._con.execute(f"DROP TABLE {self._kept.pop(place)}")
 
-    def rows(self, source: Source, columns: Sequence[str], start: str, among: str) -> str:
-        """Return SQL for the texts of these columns, named `start` and a number, for the rows in the query `among`.
+    def rows(self, source: Source, columns: Sequence[str], start: str, places: str) -> str:
+        """Return SQL for the texts of these columns, named `start` and a number, for the rows in the query `places`.
 
         A text is NULL where it is missing or suppressed.
         """
@@ -86,7 +86,7 @@ class KnownTexts:
         known = ", ".join(
             f"CASE WHEN {self._known(source, f't{at}')} THEN t{at} END AS {start}{at}" for at in range(len(columns))
         )
-        chosen = f"FROM {quoted(source.table)} WHERE {source.position} IN ({among})"
+        chosen = f"FROM {quoted(source.table)} WHERE {source.position} IN ({places})"
         return f"(SELECT place, {known} FROM (SELECT {source.position} AS place, {read} {chosen}))"
 
     def _chosen_by(self, source: Source, column: str) -> str:

@@ -69,7 +69,7 @@ def actions(result: AuditResult) -> Actions:
         )
         for column in shown
     )
-    return Actions(first, rows, _HEADS[effects.figure], (*_limit(result, effects, shown), _how(result, effects)), ())
+    return Actions(first, rows, _HEADS[effects.figure], (*_limit(result, effects, shown), _method(result, effects)), ())
 
 
 def nothing_gained(effects: ColumnEffects) -> str:
@@ -94,15 +94,15 @@ def _limit(result: AuditResult, effects: ColumnEffects, columns: Sequence[str]) 
         return []
     strictest = min(found, key=lambda policy: policy.max or 0.0)
     limit = strictest.max or 0.0
-    within = [column for column in columns if (effects.after(column) or 0.0) <= limit]
-    if not within:
+    sufficient = [column for column in columns if (effects.after(column) or 0.0) <= limit]
+    if not sufficient:
         return [f"None of these alone brings the estimate within the policy's limit of {percent(limit)}."]
-    names = ", ".join(f"'{printable(column)}'" for column in within)
+    names = ", ".join(f"'{printable(column)}'" for column in sufficient)
     upper = " The upper end decides, and needs a new audit." if strictest.bound == "high" else ""
     return [f"Without {names} the estimate is within the policy's limit of {percent(limit)}.{upper}"]
 
 
-def _how(result: AuditResult, effects: ColumnEffects) -> str:
+def _method(result: AuditResult, effects: ColumnEffects) -> str:
     again = "measured again on this release without the column"
     advice = "Coarsening gains less than removing, and gains do not add up: audit again."
     if effects.figure == "power":

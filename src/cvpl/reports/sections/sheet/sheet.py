@@ -79,7 +79,7 @@ def _legend(found: Headline) -> tuple[tuple[Square, str], ...]:
     }
     marks = list(dict.fromkeys(squares))
     # Solid and hatched squares together are the figure with its interval, which the first of them tells.
-    if marks[0].within or marks[0].kind == "linked":
+    if marks[0].uncertain or marks[0].kind == "linked":
         words[marks[0]] = f"{people}: {what}; {words[marks[0]]}"
     return tuple((mark, words[mark]) for mark in marks)
 
