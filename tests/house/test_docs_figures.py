@@ -22,7 +22,7 @@ from cvpl.result.file import read_result
 from cvpl.wording import HIDDEN, percent
 from examples import TIMES
 
-TOP = Path(__file__).parent.parent
+TOP = Path(__file__).parents[2]
 FALSE_RATE = 0.05
 BLOCKINGS = [["age", "gender", "region"], ["age", "gender"], ["gender"], []]
 EVERY_SCHEME = {"any_of": [["age", "gender"], ["region", "ad_channel"], {"lsh": {"bits": 8}}]}
