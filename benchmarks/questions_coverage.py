@@ -36,10 +36,11 @@ from cvpl.assessment.diagnostics.membership import membership
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.planning.progress import ignore_progress
 from cvpl.evaluation.inference import models
-from cvpl.evaluation.inference.figures import InferenceRow, ScoredAttack, inference_rows, simultaneous, strongest
+from cvpl.evaluation.inference.figures import ScoredAttack, inference_rows, simultaneous, strongest
 from cvpl.evaluation.membership import area_interval, area_under_curve
 from cvpl.evaluation.singling_out.predicate_rates import predicate_rates
 from cvpl.randomness import stream
+from cvpl.result.inference import InferenceRow
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.reading import read_plan
@@ -139,7 +140,7 @@ def one_run(world: World, rng: np.random.Generator) -> Figures:
     resolved, inputs = read_plan(originals, released, settings(world), controls, None, attackers=ATTACKERS)
     recorded: list[list[ScoredAttack]] = []
 
-    def record(attacks: Sequence[ScoredAttack], confidence: float, *, alike: bool) -> tuple:
+    def record(attacks: Sequence[ScoredAttack], confidence: float, *, alike: bool) -> list[InferenceRow]:
         recorded.append(list(attacks))
         return inference_rows(attacks, confidence, alike=alike)
 
@@ -161,12 +162,18 @@ def of_inference(attacks: list[ScoredAttack], *, alike: bool) -> Figures:
     """Every attacker, number of columns and score."""
     found: Figures = {}
     for row in inference_rows(attacks, CONFIDENCE, alike=alike):
-        found[_name(row)] = _estimate(row.attributable, row.attributable_interval)
+        found[_name(row)] = _estimate(row.attributable, _ends(row))
     best = strongest({"ill": inference_rows(attacks, simultaneous(len(attacks)), alike=alike)})
     if best is not None:
         row = best[1]
-        found["inference, picked|"] = [_name(row), *_estimate(row.attributable, row.attributable_interval)]
+        found["inference, picked|"] = [_name(row), *_estimate(row.attributable, _ends(row))]
     return found
+
+
+def _ends(row: InferenceRow) -> tuple[float, float] | None:
+    """The interval of what is attributable; None if there is none."""
+    low, high = row.attributable_low, row.attributable_high
+    return None if low is None or high is None else (low, high)
 
 
 def _name(row: InferenceRow) -> str:
@@ -195,7 +202,7 @@ def of_predicates(inputs: Inputs, rng: np.random.Generator) -> Figures:
     units = None if groups is None else groups["original"]
     for row in predicate_rates(pair.original, pair.protected, pair.control, rng, units=units, confidence=together):
         found[f"predicates, rate|{row.columns}"] = _estimate(row.rate, row.interval)
-        found[f"predicates, attributable|{row.columns}"] = _estimate(row.attributable, row.attributable_interval)
+        found[f"predicates, attributable|{row.columns}"] = _estimate(row.attributable, _ends(row))
     return found
 
 

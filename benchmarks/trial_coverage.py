@@ -17,8 +17,9 @@ from itertools import groupby, product
 
 import numpy as np
 
+from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.intervals.shares import CONFIDENCE, quantile
+from cvpl.evaluation.intervals.shares import quantile
 from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
 from cvpl.evaluation.trials.two_way import power_over_rounds
 from cvpl.randomness import stream
@@ -119,8 +120,8 @@ def covered(world: World, trials: int) -> tuple[float, int, int, float, int]:
     for _ in range(trials):
         scores, inside, unit = draw(world, rng)
         whole = power_over_rounds(scores, inside, FALSE_RATE, units=unit, confidence=CONFIDENCE)
-        found, half = whole.power, quantile(CONFIDENCE, whole.degrees) * whole.error.variance**0.5
-        student += abs(found.estimate - truth) <= half
+        found, half = whole.figures, quantile(CONFIDENCE, whole.figures.degrees) * whole.error.variance**0.5
+        student += abs(found.power - truth) <= half
         above += found.low > truth
         below += found.high < truth
         width += (found.high - found.low) / trials

@@ -376,7 +376,7 @@ def test_rows_are_those_of_loops(score):
     assert row.originals == pytest.approx(shares["original"])
     assert row.controls == pytest.approx(shares["control"])
     assert row.attributable == pytest.approx((shares["original"] - shares["control"]) / (1 - shares["control"]))
-    assert row.attributable_interval[0] < row.attributable < row.attributable_interval[1]
+    assert row.attributable_low < row.attributable < row.attributable_high
 
 
 def test_the_models_join_the_vote_by_how_far_the_best_profile_is_ahead():
@@ -609,7 +609,7 @@ def test_intervals_hold_the_expected_figure_over_people_and_choices():
             "vote", sets, "accuracy", Hits(read_apart(by_choice, fold), np.ones(people)), controls, choices
         )
         (row,) = inference_rows([one], 0.95, alike=False)
-        low, high = row.attributable_interval
+        low, high = row.attributable_low, row.attributable_high
         truth = (0.5 - 0.2) / (1 - 0.2)
         held, below, above = held + (low <= truth <= high), below + (high < truth), above + (low > truth)
     assert held >= 0.93 * draws and 0 < below < 0.06 * draws and 0 < above < 0.06 * draws

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
+from cvpl.evaluation.control_likeness import ControlTests, control_likeness
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
 from cvpl.tables.columns import ColumnSpec, Labels, Table
@@ -61,10 +61,10 @@ def false_alarms(name: str, table: Table, splits: int) -> None:
             rng = stream(at, f"split {name} {n} {m}")
             rows = rng.permutation(table.rows)[: n + m]
             found = control_likeness(table.take(rows[:n]), table.take(rows[n:]), rng)
-            alarms["column"] += any(column.differs for column in found.columns)
+            alarms["column"] += any(column.differs for column in found.figures.columns)
             alarms["joint"] += found.joint.differs
             alarms["copies"] += found.copies.suspicious
-            alarms["any"] += not found.alike
+            alarms["any"] += not found.figures.alike
             if found.joint.standard_error:
                 scaled.append((found.joint.area - 0.5) / found.joint.standard_error)
         print(  # noqa: T201 - a table for the docs
@@ -74,11 +74,12 @@ def false_alarms(name: str, table: Table, splits: int) -> None:
         )
 
 
-def describe(name: str, found: ControlLikeness) -> None:
+def describe(name: str, found: ControlTests) -> None:
     """One line of what is found."""
-    far = max(found.columns, key=lambda item: item.distance)
+    columns = found.figures.columns
+    far = max(columns, key=lambda item: item.distance)
     print(  # noqa: T201
-        f"| {name} | {sum(column.differs for column in found.columns)} of {len(found.columns)} | {far.distance:.2f} "
+        f"| {name} | {sum(column.differs for column in columns)} of {len(columns)} | {far.distance:.2f} "
         f"| {found.joint.area:.2f}{' !' if found.joint.differs else ''} | {found.copies.control_share:.3f} against "
         f"{found.copies.original_share:.3f}{' !' if found.copies.suspicious else ''} |",
         flush=True,

@@ -100,7 +100,7 @@ def covered(world: World, runs: int) -> Floats:
             pairs = ((second, expected[1]), (one, fixed))
             ends = [(alone.low, alone.high, expected[0])]
             for other, true in pairs:
-                found = difference(first, other, confidence).interval
+                found = difference(first, other, confidence).estimate
                 ends.append((found.low, found.high, expected[0] - true))
             held[at] += [low <= true <= high for low, high, true in ends]
     return held / runs

@@ -34,9 +34,9 @@ def main(data: Path) -> None:
         resolved, inputs = read_plan(*files, configured("age", STROKE, "stroke"), None, None)
         found = formal_criteria(resolved, inputs)
         assert found is not None  # noqa: S101 - there are quasi-identifiers
-        secret, sizes = found.secrets["stroke"], found.classes
-        row = f"{sizes.k} | {sizes.share_in_sizes(1, 1):.1%} | {found.risks.prosecutor_average:.2%}"
-        print(f"| stroke_k{k} | {row} | {secret.diversity.distinct} | {secret.equal:.3f} |", flush=True)
+        (stroke,) = found.sensitive
+        row = f"{found.k} | {found.unique:.1%} | {found.risk.prosecutor_average:.2%}"
+        print(f"| stroke_k{k} | {row} | {stroke.distinct_l} | {stroke.t_equal:.3f} |", flush=True)
     print("\n| release | exact rows | 1 column | 2 columns | 3 columns | unique by three columns or fewer |")
     print("|---|---|---|---|---|---|")
     for name in ("pram", "sdcmicro_k6", "sdcmicro_k12", "synthpop_cart", "mst_eps10"):

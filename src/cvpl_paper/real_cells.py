@@ -18,7 +18,6 @@ from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
-from cvpl.assessment.sections import diagnostics
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import (
     blocking_recall,
@@ -197,7 +196,7 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
     """The contribution of each column, for the unprotected table and the strongest protection."""
     if cell.k not in (1, 20):
         return None
-    found = diagnostics.contributions(column_contributions(measured, power_drops(measured, inputs)))
+    found = column_contributions(measured, power_drops(measured, inputs))
     parts = ("structural", "link", "removal", "power_drop", "power_drop_low", "power_drop_high")
     return {column.column: {part: getattr(column, part) for part in parts} for column in found.columns}
 

@@ -11,7 +11,6 @@ from cvpl.assessment.diagnostics.secret_searches import SecretSearches
 from cvpl.evaluation.inference.attackers import BEST, CLASS, VOTE
 from cvpl.evaluation.inference.figures import (
     Asked,
-    Reconstruction,
     ScoredAttack,
     inference_rows,
     scored,
@@ -19,6 +18,7 @@ from cvpl.evaluation.inference.figures import (
     weights_of,
 )
 from cvpl.evaluation.inference.secret import Secret
+from cvpl.result import Reconstruction
 
 Floats = NDArray[np.float64]
 
@@ -41,11 +41,9 @@ def reconstruction(
         if mine.total > 0:
             rows.append(ScoredAttack(name, (known,), "accuracy", mine, base))
     return Reconstruction(
-        secrets=tuple(secret.name for secret in secrets),
-        known=known,
-        people=int((weights[0] > 0).sum()),
-        controls=None if weights[1] is None else int((weights[1] > 0).sum()),
-        rows=inference_rows(rows, simultaneous(len(rows)), alike=searches.alike),
+        columns=[secret.name for secret in secrets],
+        known=list(known),
+        attackers=inference_rows(rows, simultaneous(len(rows)), alike=searches.alike),
     )
 
 

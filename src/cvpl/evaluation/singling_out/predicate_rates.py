@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.estimates import beyond_chance
+from cvpl.estimates import CONFIDENCE, beyond_chance
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
-from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, ratio_bounds, sampling_design
+from cvpl.evaluation.intervals.shares import Component, ratio_bounds, sampling_design
 from cvpl.evaluation.singling_out.predicate_columns import LabelGroups
 from cvpl.evaluation.singling_out.predicates import (
     COLUMNS,

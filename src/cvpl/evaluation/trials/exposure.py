@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cvpl.estimates import CONFIDENCE, Estimate
 from cvpl.evaluation.control import Roc
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.trials.rounds_error import (
     FEWEST_ROUNDS,
     Bools,
     Floats,
     Ints,
-    TrialEstimate,
     numbered,
     two_way_error,
 )
@@ -48,8 +47,8 @@ class MostExposed:
     """The link rates of the most exposed tenth in the rounds that did not choose them; `people` is a tenth's size."""
 
     people: int
-    when_in: TrialEstimate
-    when_out: TrialEstimate
+    when_in: Estimate
+    when_out: Estimate
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def _most_exposed(
         deviations = np.where(cells, linked - by_round, 0.0) / counts
         error = two_way_error(by_round, deviations, unit, cells)
         mean = float(by_round.mean())
-        found.append(TrialEstimate(mean, *error.ends(mean, confidence)))
+        found.append(Estimate(mean, *error.ends(mean, confidence), confidence))
     return MostExposed(size, *found)
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cvpl.estimates import Estimate
 from cvpl.evaluation.intervals.coverage import OVER_DRAWS
-from cvpl.evaluation.intervals.intervals import Interval
+from cvpl.evaluation.intervals.intervals import covered
 from cvpl.evaluation.intervals.paired import FigureEstimate
 from cvpl.evaluation.trials.rounds_error import FEWEST_ROUNDS, Floats, Ints, TwoWayError, numbered, two_way_error
 from cvpl.evaluation.trials.two_way import FEWEST_UNITS, powers_and_parts
@@ -41,10 +42,10 @@ class OverDraws:
         """The mean over draws."""
         return float(np.mean(self.by_draw))
 
-    def interval(self, confidence: float) -> Interval:
+    def interval(self, confidence: float) -> Estimate:
         """The interval over people and draws, by Student's t with one degree of freedom less than draws."""
-        low, high = self.error.ends(self.estimate, confidence)
-        return Interval(low, high, f"{self._units} and draws", OVER_DRAWS)
+        ends = self.error.ends(self.estimate, confidence)
+        return covered(self.estimate, ends, confidence, f"{self._units} and draws", OVER_DRAWS)
 
     @property
     def deviation(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting
+from cvpl.estimates import FALSE_RATE
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
@@ -204,7 +205,7 @@ def _budget(result: TrialResult) -> Section:
 def _attackers(result: TrialResult) -> Section:
     if len(result.attackers) < 2 and not any(row.disqualified for row in result.attackers):
         return Section("attackers")
-    rate = result.risk.false_rate if result.risk is not None else 0.05
+    rate = result.risk.false_rate if result.risk is not None else FALSE_RATE
     columns = (
         Column("attacker", "name"),
         Column(f"power at {rate:.0%}"),

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl import result as out
-from cvpl.evaluation.intervals.shares import CONFIDENCE
-from cvpl.evaluation.risk import Risk, RiskReading, certain_risk
+from cvpl.estimates import CONFIDENCE
+from cvpl.evaluation.risk import RiskReading, certain_risk
 from cvpl.evaluation.trials.over_draws import Groups, OverDraws, power_over_draws, share_over_draws
 from cvpl.evaluation.trials.rounds_error import Floats
 from cvpl.result.published import Disclosure
@@ -31,7 +31,7 @@ class DrawFindings:
     faults: Mapping[str, tuple[str, ...]]
     canary_faults: Mapping[str, tuple[str, ...]]
     reading: RiskReading
-    certain: Risk | None
+    certain: out.Risk | None
     utility: out.ComparedUtility
     preflight: Sequence[out.Finding]
     disclosure: Disclosure

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.estimates import FALSE_RATE
+from cvpl.estimates import CONFIDENCE, FALSE_RATE
 from cvpl.evaluation.control import Roc
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import LARGER_FALSE_RATES, can_be_read
 from cvpl.evaluation.trials.exposure import linked_at
-from cvpl.evaluation.trials.two_way import TrialPower, power_over_rounds
+from cvpl.evaluation.trials.two_way import PowerOverRounds, power_over_rounds
 from cvpl.workflows.trial.people import TrialPeople
 from cvpl.workflows.trial.rounds import RoundScores
 
@@ -91,14 +90,14 @@ class Strongest:
     """
 
     false_rate: float
-    powers: Mapping[str, TrialPower]
+    powers: Mapping[str, PowerOverRounds]
     refused: Mapping[str, tuple[str, ...]]
 
     @property
     def headline(self) -> str | None:
         """The attacker with the largest mean power; the first of several; None if none counts."""
         powers = self.powers
-        return max(powers, key=lambda name: powers[name].power.estimate) if powers else None
+        return max(powers, key=lambda name: powers[name].figures.power) if powers else None
 
     @property
     def confidence(self) -> float:
@@ -141,7 +140,7 @@ def find_strongest(rounds: Rounds, false_rate: float) -> Strongest:
     return Strongest(false_rate, powers, refused)
 
 
-def power_of(rounds: Rounds, attacker: str, false_rate: float, confidence: float) -> TrialPower:
+def power_of(rounds: Rounds, attacker: str, false_rate: float, confidence: float) -> PowerOverRounds:
     """The power of an attacker over rounds, of real people; ValueError if it has no interval."""
     real = rounds.real
     return power_over_rounds(
@@ -170,7 +169,7 @@ def planted_power(rounds: Rounds, attacker: str, false_rate: float) -> tuple[flo
             if (mine & ~np.isnan(column)).any()
         ]
         return (float(np.mean(rates)) if rates else 0.0), None, None
-    return found.power.estimate, found.power.low, found.power.high
+    return found.figures.power, found.figures.low, found.figures.high
 
 
 def linked_people(rounds: Rounds, attacker: str, false_rate: float) -> tuple[Bools, Bools]:
