@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from cvpl import result as out
+from cvpl.assessment.audit_result import Assessment, audit_result
 from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
@@ -16,7 +17,6 @@ from cvpl.assessment.planning.progress import QUICK_LOOK, Phase, WholeProgress, 
 from cvpl.assessment.planning.work import Work
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.screening import quick_look
-from cvpl.assessment.sections.audit import Assessment, audit_result
 from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import verdict
 from cvpl.attack.shared_work import SharedWork

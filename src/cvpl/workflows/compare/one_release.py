@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cvpl import result as out
+from cvpl.assessment import attack_sections
+from cvpl.assessment.compliance import have_one_match, promise_status
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
@@ -19,8 +21,6 @@ from cvpl.assessment.gate import TableFigures, gate
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.provenance import described
-from cvpl.assessment.sections import measurements
-from cvpl.assessment.sections.compliance import have_one_match, promise_status
 from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import bounded, verdict
 from cvpl.assessment.warnings import notices, warning_sections
@@ -224,7 +224,7 @@ def _section(
     """The figures of one release alone; the rest is filled in once all are done."""
     ensemble, inputs = attacked.ensemble, attacked.inputs
     truth, top1 = measured.truth, measured.top1_interval
-    row = measurements.attacker_row(ensemble.headline, measured, (), None)
+    row = attack_sections.attacker_row(ensemble.headline, measured, (), None)
     return out.ComparedRelease(
         name=attacked.one.name,
         input=described(inputs)["protected"],
@@ -234,7 +234,7 @@ def _section(
         attacker=ensemble.headline,
         threshold=measured.threshold,
         asked=measured.attack.original.rows,
-        power=power_at(measurements.power(measured), FALSE_RATE),
+        power=power_at(attack_sections.power(measured), FALSE_RATE),
         attributable_rate=row.attributable_rate,
         linkage_rate=row.linkage_rate,
         control_rate=row.control_rate,
@@ -249,7 +249,7 @@ def _section(
         beaten_by=[],
         clearly_beaten_by=[],
         feature_contribution=contribution,
-        attackers=measurements.attacker_rows(ensemble),
+        attackers=attack_sections.attacker_rows(ensemble),
         lower_bound=not measured.attack.exact,
         warnings=warnings,
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cvpl import result as out
+from cvpl.assessment import attack_sections
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome
 from cvpl.assessment.diagnostics.compared_control import compare_control
@@ -15,7 +16,6 @@ from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attacker
 from cvpl.assessment.gate import closing_reasons, gate
 from cvpl.assessment.planning.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance
-from cvpl.assessment.sections import measurements
 from cvpl.assessment.sight import unread_findings, unseen_findings
 from cvpl.assessment.warnings import attackers_left_out, too_many_labels, warning_sections
 from cvpl.attack.attacker import Attacker
@@ -47,7 +47,7 @@ class EnsembleReading:
         unseen = unseen_findings(ensemble, resolved, inputs)
         reasons = gate(ensemble, headline, None, target, {}, unseen, disclosure)[0].reasons
         risk = disclosure.published_or_none(ensemble.risk)
-        rate = disclosure.published(measurements.rate(headline))
+        rate = disclosure.published(attack_sections.rate(headline))
         figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
         return cls(tuple(ensemble.outcomes), ensemble.headline, figure, risk or rate, tuple(reasons))
 

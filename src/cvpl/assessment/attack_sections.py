@@ -1,4 +1,4 @@
-"""Result sections from measurements."""
+"""What a result says of one attack: its rates, blocks, space and search."""
 
 from __future__ import annotations
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cvpl import result as out
+from cvpl.assessment import attack_sections
+from cvpl.assessment.compliance import compliance
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
 from cvpl.assessment.diagnostics.subgroup_rates import at_risk
 from cvpl.assessment.disclosure import few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.gate import TableFigures, gate
 from cvpl.assessment.provenance import described, provenance
-from cvpl.assessment.sections import measurements
-from cvpl.assessment.sections.compliance import compliance
 from cvpl.assessment.verdict import bounded, verdict_of_published
 from cvpl.assessment.warnings import notices, warning_sections
 from cvpl.config.resolved import ResolvedConfig
@@ -72,24 +72,24 @@ def audit_result(
         attacker=ensemble.headline,
         attacker_scenario=_attacker_scenario(resolved),
         threshold=measured.threshold,
-        calibration=measurements.calibration(measured),
-        linkage_rate=measurements.rate(measured),
+        calibration=attack_sections.calibration(measured),
+        linkage_rate=attack_sections.rate(measured),
         risk_curve=curve_points(measured),
         worst_case_risk=measured.worst_case_risk,
         integrated_risk=measured.integrated_risk,
-        blocks=measurements.blocks(measured, disclosure.k),
-        projection=measurements.projection(measured),
+        blocks=attack_sections.blocks(measured, disclosure.k),
+        projection=attack_sections.projection(measured),
         truth=truth_figures(measured, disclosure.k),
         evidence=evidence_shares(measured, disclosure.k),
         growth=growth(measured, disclosure.k),
-        control=measurements.control(measured),
-        attributable_rate=measurements.attributable(measured),
-        power=measurements.power(measured, ensemble.reading.false_rate),
+        control=attack_sections.control(measured),
+        attributable_rate=attack_sections.attributable(measured),
+        power=attack_sections.power(measured, ensemble.reading.false_rate),
         ladder=found.ladder,
-        attackers=measurements.attacker_rows(ensemble),
+        attackers=attack_sections.attacker_rows(ensemble),
         picked=ensemble.picked,
         canaries=None if ensemble.chosen.canaries is None else ensemble.chosen.canaries.figures,
-        alignment=measurements.alignment(measured, disclosure.grid("protected")),
+        alignment=attack_sections.alignment(measured, disclosure.grid("protected")),
         policy=None,
         validity=_validity(ensemble),
         self_linkage=found.self_linkage,
@@ -105,7 +105,7 @@ def audit_result(
         tail=list(found.tail),
         recipients=list(found.recipients),
         warnings=warning_sections(warned),
-        search=measurements.search(done),
+        search=attack_sections.search(done),
         lower_bound=not done.exact,
         provenance=provenance(resolved, drawn),
         assumptions=assumptions,
