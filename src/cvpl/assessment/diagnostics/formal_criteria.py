@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.criteria.criteria import SIZES, KnownPopulation, ReleaseCriteria, SecretCriteria, release_criteria
+from cvpl.evaluation.criteria.criteria import (
+    SIZES,
+    AttributeCriteria,
+    KnownPopulation,
+    ReleaseCriteria,
+    release_criteria,
+)
 from cvpl.evaluation.population import population_size
 from cvpl.result import (
     ClassRisk,
@@ -73,7 +79,7 @@ def _document(found: ReleaseCriteria) -> Criteria:
     )
 
 
-def _secret(name: str, found: SecretCriteria) -> SensitiveCriteria:
+def _secret(name: str, found: AttributeCriteria) -> SensitiveCriteria:
     return SensitiveCriteria(
         column=name,
         distinct_l=found.diversity.distinct,

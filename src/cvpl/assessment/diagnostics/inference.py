@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from typing import cast
 
 from cvpl.assessment.background_worker import BackgroundWorker
-from cvpl.assessment.diagnostics.secret_searches import SecretSearches
-from cvpl.assessment.diagnostics.several_secrets import reconstruction
+from cvpl.assessment.diagnostics.sensitive_searches import SensitiveSearches
+from cvpl.assessment.diagnostics.several_attributes import reconstruction
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack
 from cvpl.config.resolved import ResolvedConfig
@@ -27,7 +27,7 @@ from cvpl.evaluation.inference.column_gains import gains
 from cvpl.evaluation.inference.control_model import control_model
 from cvpl.evaluation.inference.figures import (
     NO_CONTROL,
-    Asked,
+    Queries,
     ScoredAttack,
     baseline_rows,
     inference_rate,
@@ -39,7 +39,7 @@ from cvpl.evaluation.inference.figures import (
     weights_of,
 )
 from cvpl.evaluation.inference.known_columns import by_information, nested_sets
-from cvpl.evaluation.inference.secret import DAY, Secret
+from cvpl.evaluation.inference.sensitive_attribute import DAY, SensitiveAttribute
 from cvpl.randomness import stream
 from cvpl.result import Finding, Inference, ReleaseInference, SecretInference
 from cvpl.result.inference import AttackerName
@@ -107,15 +107,15 @@ class _InferenceRun:
         )
 
     @cached_property
-    def _searches(self) -> SecretSearches:
-        return SecretSearches(self.ensemble, self.resolved, self.inputs)
+    def _searches(self) -> SensitiveSearches:
+        return SensitiveSearches(self.ensemble, self.resolved, self.inputs)
 
-    def _secrets(self) -> list[Secret]:
+    def _secrets(self) -> list[SensitiveAttribute]:
         """The sensitive columns, and other columns that are named."""
         pair, tolerance = self.inputs.pair, self.resolved.inference.tolerance
         specs = {spec.name: spec for spec in (*self.resolved.sensitive, *pair.original.specs)}
         found = {
-            name: Secret.of(
+            name: SensitiveAttribute.of(
                 name, column.original, column.released, column.control, tolerance.get(name), specs.get(name)
             )
             for name, column in self.inputs.evaluation.secrets.items()
@@ -125,10 +125,10 @@ class _InferenceRun:
             if name in pair.original.columns and name not in found:
                 control = None if pair.control is None else pair.control.columns[name]
                 columns = pair.original.columns[name], pair.protected.columns[name], control
-                found[name] = Secret.of(name, *columns, tolerance.get(name), specs[name])
+                found[name] = SensitiveAttribute.of(name, *columns, tolerance.get(name), specs[name])
         return [secret for secret in found.values() if secret.original.known.any()]
 
-    def _attacks_on(self, secret: Secret, known: tuple[str, ...]) -> list[ScoredAttack]:
+    def _attacks_on(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> list[ScoredAttack]:
         """Every attacker on one secret, by both scores."""
         kept, asked = secret.released >= 0, self._searches.asked(known)
         told = by_information(
@@ -161,7 +161,7 @@ class _InferenceRun:
         return found
 
     def _by_gain(
-        self, secret: Secret, known: tuple[str, ...], told: tuple[str, ...], asked: Asked
+        self, secret: SensitiveAttribute, known: tuple[str, ...], told: tuple[str, ...], asked: Queries
     ) -> list[tuple[str, ...]]:
         """For each fold the columns in the order of what the linkage attacker gains by them.
 
@@ -184,7 +184,9 @@ class _InferenceRun:
             rankings.append(_ordered(told, found))
         return rankings
 
-    def _models(self, secret: Secret, known: tuple[str, ...], people: AlignedPeople) -> dict[str, BothBeliefs]:
+    def _models(
+        self, secret: SensitiveAttribute, known: tuple[str, ...], people: AlignedPeople
+    ) -> dict[str, BothBeliefs]:
         if not models.available():
             return {}
         workers = self.resolved.budget.workers
@@ -193,7 +195,7 @@ class _InferenceRun:
         }
         return {name: beliefs for name, beliefs in found.items() if beliefs is not None}
 
-    def _baselines(self, secret: Secret, known: tuple[str, ...]) -> BothBeliefs | None:
+    def _baselines(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> BothBeliefs | None:
         """The model trained on controls alone; None without a control, or without the library."""
         pair, asked, codes = self.inputs.pair, self._searches.asked(known), self.inputs.evaluation.unit.codes
         if pair.control is None or asked.control is None or secret.control is None or not models.available():
@@ -209,14 +211,14 @@ class _InferenceRun:
             workers=self.resolved.budget.workers,
         )
 
-    def _counts(self, secret: Secret, known: tuple[str, ...]) -> tuple[int, int | None]:
+    def _counts(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> tuple[int, int | None]:
         """The numbers of originals and of controls with a value that can be guessed."""
         mine, base = weights_of(secret, self._searches.asked(known), "accuracy")
         return int(mine.sum()), None if base is None else int(base.sum())
 
     def _figures_of(
         self,
-        secret: Secret,
+        secret: SensitiveAttribute,
         known: tuple[str, ...],
         attacks: list[ScoredAttack],
         trained: BothBeliefs | None,

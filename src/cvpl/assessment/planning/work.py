@@ -11,8 +11,8 @@ from cvpl.assessment import screening, sight
 from cvpl.assessment.diagnostics import (
     canaries,
     power_drop,
-    secret_searches,
     self_linkage,
+    sensitive_searches,
     sensitivity,
     several_attackers,
 )
@@ -213,7 +213,7 @@ class Work:
     def _inference(self) -> Cost:
         """Searches for the nearest records, and models, of each secret."""
         secrets = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
-        released, most = self._costs.released, secret_searches.max_queries(self._costs.released)
+        released, most = self._costs.released, sensitive_searches.max_queries(self._costs.released)
         people = min(self._costs.rows, most) + min(self._costs.control, most)
         ranking = 2 * FOLDS * most_ranking(released) * (self._columns + 1) if self._costs.control else 0
         nested = (1 + (FOLDS if self._costs.control else 1) * _NESTED) * people

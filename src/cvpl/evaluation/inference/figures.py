@@ -21,7 +21,7 @@ from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.beliefs import commonest_hits
 from cvpl.evaluation.inference.column_choices import Folds, choice_error, read_apart, with_choice
 from cvpl.evaluation.inference.scores import NOTHING_LEFT, Hits, attributable, attributable_ends, score_ends
-from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
 from cvpl.result.inference import (
     AttackerName,
     BaselineName,
@@ -43,7 +43,7 @@ NOTHING = f"people who are not in the release are guessed right for more than {p
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Queries:
     """The people who are asked about: rows of the originals and of the controls, and their units.
 
     `folds` are those in which columns are chosen; None without a control.
@@ -54,7 +54,7 @@ class Asked:
     units: tuple[Ints, Ints | None] | None = None
     folds: Folds | None = None
 
-    def truths(self, secret: Secret) -> tuple[SensitiveTruth, SensitiveTruth | None]:
+    def truths(self, secret: SensitiveAttribute) -> tuple[SensitiveTruth, SensitiveTruth | None]:
         """The secrets of these people."""
         control = None
         if self.control is not None and secret.control is not None:
@@ -107,7 +107,7 @@ class ScoredAttack:
 
 
 def scored(
-    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, secret: Secret, asked: Asked
+    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, secret: SensitiveAttribute, asked: Queries
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores; none by a score in which nobody has a weight."""
     truths, found = asked.truths(secret), []
@@ -123,8 +123,8 @@ def scored_by_choice(
     attacker: str,
     sets: Sequence[tuple[str, ...]],
     beliefs: Callable[[tuple[str, ...]], BothBeliefs],
-    secret: Secret,
-    asked: Asked,
+    secret: SensitiveAttribute,
+    asked: Queries,
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores, everybody by the columns that the other folds chose.
 
@@ -149,7 +149,7 @@ def scored_by_choice(
     return found
 
 
-def weights_of(secret: Secret, asked: Asked, score: ScoreName) -> tuple[Floats, Floats | None]:
+def weights_of(secret: SensitiveAttribute, asked: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
     """The weights of the people: 1 for who has a secret, or how rare it is."""
     if score == "accuracy":
         mine, base = secret.original.known.astype(np.float64), None
@@ -162,7 +162,7 @@ def weights_of(secret: Secret, asked: Asked, score: ScoreName) -> tuple[Floats, 
     return own, other
 
 
-def baseline_rows(secret: Secret, asked: Asked, trained: BothBeliefs | None) -> list[InferenceBaseline]:
+def baseline_rows(secret: SensitiveAttribute, asked: Queries, trained: BothBeliefs | None) -> list[InferenceBaseline]:
     """The commonest value and, if there is one, the model trained on controls, by both scores."""
     mine, base = asked.truths(secret)
     rows = []

@@ -43,7 +43,7 @@ class LinkDistribution:
 
 
 @dataclass(frozen=True)
-class MostExposed:
+class ExposedTenth:
     """The link rates of the most exposed tenth in the rounds that did not choose them; `people` is a tenth's size."""
 
     people: int
@@ -57,7 +57,7 @@ class Exposure:
 
     when_in: LinkDistribution
     when_out: LinkDistribution
-    most_exposed: MostExposed | None
+    most_exposed: ExposedTenth | None
     refused: str | None = None
 
 
@@ -128,7 +128,7 @@ def _distribution(linked: Bools, role: Bools) -> LinkDistribution:
 
 def _most_exposed(
     linked: Bools, inside: Bools, known: Bools, unit: Ints, rng: np.random.Generator, confidence: float
-) -> MostExposed:
+) -> ExposedTenth:
     rounds = linked.shape[1]
     order = rng.permutation(rounds)
     halves = order[::2], order[1::2]
@@ -153,7 +153,7 @@ def _most_exposed(
         error = two_way_error(by_round, deviations, unit, cells)
         mean = float(by_round.mean())
         found.append(Estimate(mean, *error.ends(mean, confidence), confidence))
-    return MostExposed(size, *found)
+    return ExposedTenth(size, *found)
 
 
 def _chosen(linked: Bools, role: Bools, rng: np.random.Generator) -> Bools:

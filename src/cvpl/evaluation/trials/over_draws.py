@@ -28,7 +28,7 @@ Groups = tuple[Ints, Ints | None]
 
 
 @dataclass(frozen=True, eq=False)
-class OverDraws:
+class MeanOverDraws:
     """A share of people, read in every draw. `originals` and `controls` are each row's part in the mean's error."""
 
     by_draw: tuple[float, ...]
@@ -73,7 +73,9 @@ class OverDraws:
         return "groups" if self.grouped else "people"
 
 
-def power_over_draws(originals: Floats, controls: Floats, false_rate: float, groups: Groups | None = None) -> OverDraws:
+def power_over_draws(
+    originals: Floats, controls: Floats, false_rate: float, groups: Groups | None = None
+) -> MeanOverDraws:
     """The mean power over draws at a false-positive rate.
 
     `originals` and `controls` have a row for each person and a column for each draw; a score is NaN if the person was
@@ -94,10 +96,10 @@ def power_over_draws(originals: Floats, controls: Floats, false_rate: float, gro
     by_draw, deviations = powers_and_parts(scores, inside, unit, false_rate)
     error = two_way_error(by_draw, deviations, unit, ~np.isnan(scores) & inside)
     mean = deviations.mean(axis=1)
-    return OverDraws(tuple(map(float, by_draw)), error, mean[:count], mean[count:], groups is not None)
+    return MeanOverDraws(tuple(map(float, by_draw)), error, mean[:count], mean[count:], groups is not None)
 
 
-def share_over_draws(values: Floats, groups: Groups | None = None) -> OverDraws:
+def share_over_draws(values: Floats, groups: Groups | None = None) -> MeanOverDraws:
     """The mean over draws of a share of originals, such as the top-1 hit rate; `values` are 0 to 1, people x draws.
 
     NaN for people who do not count in a draw. Raises ValueError with fewer than 2 draws, or if nobody counts in one.
@@ -112,7 +114,7 @@ def share_over_draws(values: Floats, groups: Groups | None = None) -> OverDraws:
     deviations = np.where(counted, values - by_draw, 0.0) / people
     unit = numbered(None if groups is None else groups[0], len(values))
     error = two_way_error(by_draw, deviations, unit, counted)
-    return OverDraws(tuple(map(float, by_draw)), error, deviations.mean(axis=1), np.zeros(0), groups is not None)
+    return MeanOverDraws(tuple(map(float, by_draw)), error, deviations.mean(axis=1), np.zeros(0), groups is not None)
 
 
 def _joined(groups: Groups | None) -> Ints | None:

@@ -10,7 +10,7 @@ import numpy as np
 from cvpl import result as out
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.risk import RiskReading, certain_risk
-from cvpl.evaluation.trials.over_draws import Groups, OverDraws, power_over_draws, share_over_draws
+from cvpl.evaluation.trials.over_draws import Groups, MeanOverDraws, power_over_draws, share_over_draws
 from cvpl.evaluation.trials.rounds_error import Floats
 from cvpl.result.published import Disclosure
 from cvpl.workflows.compare.one_release import AttackedRelease, utility_section
@@ -83,8 +83,8 @@ class DrawsReading:
 
     false_rate: float | None
     unread: str
-    powers: Mapping[str, OverDraws]
-    hits: Mapping[str, OverDraws]
+    powers: Mapping[str, MeanOverDraws]
+    hits: Mapping[str, MeanOverDraws]
     refused: Mapping[str, tuple[str, ...]]
 
     @property

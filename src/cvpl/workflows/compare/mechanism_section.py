@@ -21,7 +21,7 @@ from cvpl.config.written import PolicyConfig
 from cvpl.estimates import CONFIDENCE, FALSE_RATE
 from cvpl.evaluation.intervals.intervals import attributable_from_power
 from cvpl.evaluation.intervals.paired import attributable_by_power
-from cvpl.evaluation.trials.over_draws import OverDraws
+from cvpl.evaluation.trials.over_draws import MeanOverDraws
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind, caveats
 from cvpl.result.verdict import TOO_FEW
@@ -102,7 +102,7 @@ def judged(found: ReleaseFigures, policies: tuple[PolicyConfig, ...]) -> Release
     return replace(found, section=section.model_copy(update={"policies": outcomes}))
 
 
-def _risk(power: OverDraws, reading: DrawsReading) -> out.Risk:
+def _risk(power: MeanOverDraws, reading: DrawsReading) -> out.Risk:
     """The risk over draws, (power - α) / (1 - α)."""
     assert reading.headline is not None  # noqa: S101 - there is a power
     assert reading.false_rate is not None  # noqa: S101
@@ -118,7 +118,7 @@ def _risk(power: OverDraws, reading: DrawsReading) -> out.Risk:
     )
 
 
-def _power(power: OverDraws | None, reading: DrawsReading) -> out.Power | None:
+def _power(power: MeanOverDraws | None, reading: DrawsReading) -> out.Power | None:
     if power is None or reading.false_rate != FALSE_RATE:
         return None
     return out.Power.of(power.interval(reading.confidence), false_rate=FALSE_RATE)
@@ -171,7 +171,9 @@ def _top1(reading: DrawsReading, attacker: str) -> dict[str, float | None]:
     return {"top1_hit_rate": hits.estimate, "top1_low": interval.low, "top1_high": interval.high}
 
 
-def _draws(mechanism: MechanismRunner, power: OverDraws | None, reading: DrawsReading, count: int) -> out.ComparedDraws:
+def _draws(
+    mechanism: MechanismRunner, power: MeanOverDraws | None, reading: DrawsReading, count: int
+) -> out.ComparedDraws:
     by = out.TrialMechanism(kind=mechanism.kind, name=mechanism.name, strength=mechanism.strength)
     if power is None or reading.false_rate is None:
         return out.ComparedDraws(mechanism=by, count=count, degrees=count - 1)
