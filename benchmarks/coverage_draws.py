@@ -102,7 +102,7 @@ def begin(world: World) -> Callable[[int], Iterator[Reading]]:
             ends = alone.low, alone.high
             yield Reading("power", RATE, "draws", level, first.estimate, ends, truth=expected[0])
             for name, other, true in pairs:
-                found = difference(first, other, level).interval
+                found = difference(first, other, level).estimate
                 value, ends = first.estimate - other.estimate, (found.low, found.high)
                 yield Reading(name, RATE, "draws", level, value, ends, truth=expected[0] - true)
 

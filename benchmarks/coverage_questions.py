@@ -30,10 +30,11 @@ from cvpl.assessment.diagnostics.membership import membership
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.planning.progress import ignore_progress
 from cvpl.evaluation.inference import models
-from cvpl.evaluation.inference.figures import InferenceRow, ScoredAttack, inference_rows, simultaneous, strongest
+from cvpl.evaluation.inference.figures import ScoredAttack, inference_rows, simultaneous, strongest
 from cvpl.evaluation.membership import area_interval, area_under_curve
 from cvpl.evaluation.singling_out.predicate_rates import predicate_rates
 from cvpl.randomness import stream
+from cvpl.result.inference import InferenceRow
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.reading import read_plan
@@ -137,7 +138,7 @@ def one_run(world: World, rng: np.random.Generator) -> Iterator[Reading]:
     resolved, inputs = read_plan(originals, released, settings(world), controls, None, attackers=ATTACKERS)
     recorded: list[list[ScoredAttack]] = []
 
-    def record(attacks: Sequence[ScoredAttack], confidence: float, *, alike: bool) -> tuple:
+    def record(attacks: Sequence[ScoredAttack], confidence: float, *, alike: bool) -> list[InferenceRow]:
         recorded.append(list(attacks))
         return inference_rows(attacks, confidence, alike=alike)
 
@@ -162,11 +163,17 @@ def reading(kind: str, name: str, value: float | None, ends: tuple[float, float]
 def of_inference(attacks: list[ScoredAttack], *, alike: bool) -> Iterator[Reading]:
     """Every attacker, number of columns and score."""
     for row in inference_rows(attacks, CONFIDENCE, alike=alike):
-        yield reading("inference", _name(row), row.attributable, row.attributable_interval)
+        yield reading("inference", _name(row), row.attributable, _ends(row))
     best = strongest({"ill": inference_rows(attacks, simultaneous(len(attacks)), alike=alike)})
     if best is not None:
         row = best[1]
-        yield reading("inference, picked", "picked", row.attributable, row.attributable_interval, _name(row))
+        yield reading("inference, picked", "picked", row.attributable, _ends(row), _name(row))
+
+
+def _ends(row: InferenceRow) -> tuple[float, float] | None:
+    """The interval of what is attributable; None if there is none."""
+    low, high = row.attributable_low, row.attributable_high
+    return None if low is None or high is None else (low, high)
 
 
 def _name(row: InferenceRow) -> str:
@@ -191,7 +198,7 @@ def of_predicates(inputs: Inputs, rng: np.random.Generator) -> Iterator[Reading]
     units = None if groups is None else groups["original"]
     for row in predicate_rates(pair.original, pair.protected, pair.control, rng, units=units, confidence=together):
         yield reading("predicates, rate", str(row.columns), row.rate, row.interval)
-        yield reading("predicates, attributable", str(row.columns), row.attributable, row.attributable_interval)
+        yield reading("predicates, attributable", str(row.columns), row.attributable, _ends(row))
 
 
 def begin(world: World) -> Callable[[int], Iterator[Reading]]:

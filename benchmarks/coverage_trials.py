@@ -15,8 +15,9 @@ from itertools import groupby, product
 import numpy as np
 
 from coverage_bench import Reading, Row, Study, lowest, markdown
+from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.intervals.shares import CONFIDENCE, quantile
+from cvpl.evaluation.intervals.shares import quantile
 from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
 from cvpl.evaluation.trials.two_way import power_over_rounds
 from cvpl.randomness import stream
@@ -119,12 +120,12 @@ def begin(world: World) -> Callable[[int], Iterator[Reading]]:
     def read(_: int) -> Iterator[Reading]:
         scores, inside, unit = draw(world, rng)
         whole = power_over_rounds(scores, inside, FALSE_RATE, units=unit, confidence=CONFIDENCE)
-        found, half = whole.power, quantile(CONFIDENCE, whole.degrees) * whole.error.variance**0.5
+        found, half = whole.figures, quantile(CONFIDENCE, whole.figures.degrees) * whole.error.variance**0.5
         for method, low, high in (
             ("trial", found.low, found.high),
-            ("Student's alone", found.estimate - half, found.estimate + half),
+            ("Student's alone", found.power - half, found.power + half),
         ):
-            yield Reading("power", FALSE_RATE, method, CONFIDENCE, found.estimate, (low, high), truth=truth)
+            yield Reading("power", FALSE_RATE, method, CONFIDENCE, found.power, (low, high), truth=truth)
 
     return read
 

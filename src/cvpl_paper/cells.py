@@ -7,7 +7,7 @@ number of cores.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -156,7 +156,7 @@ def _grid(cell: Cell) -> Figures:
         **_baselines(done, measured),
         **_utility(done, pair, matches, cell),
         **_representation(done, cell),
-        "blocks": asdict(block_sizes(done.partitions[0])),
+        "blocks": block_sizes(done.partitions[0]).model_dump(),
         "block_rates": _dispersion(done),
         "distributions": _distributions(measured),
         "random_linkage_rate": expected_linkage_rate(done, THRESHOLD),

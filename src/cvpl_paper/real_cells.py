@@ -18,7 +18,7 @@ from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
-from cvpl.assessment.sections import diagnostics
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import (
     blocking_recall,
@@ -197,7 +197,7 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
     """The contribution of each column, for the unprotected table and the strongest protection."""
     if cell.k not in (1, 20):
         return None
-    found = diagnostics.contributions(column_contributions(measured, power_drops(measured, inputs)))
+    found = column_contributions(measured, power_drops(measured, inputs))
     parts = ("structural", "link", "removal", "power_drop", "power_drop_low", "power_drop_high")
     return {column.column: {part: getattr(column, part) for part in parts} for column in found.columns}
 
@@ -205,12 +205,12 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
 def _family(standing: EnsembleOutcome) -> Figures:
     """The headline, with intervals corrected for the pick, and the power of every member."""
     chosen = standing.chosen.measured.at_confidence(standing.confidence)
-    ends = None if chosen.power_intervals is None else chosen.power_intervals[0.05]
+    ends = None if chosen.power_intervals is None else chosen.power_intervals[FALSE_RATE]
     members = {name: _measured(outcome) for name, outcome in standing.outcomes.items()}
     return {
         "headline": standing.headline,
         "attributable_rate": chosen.attributable,
-        "power": None if chosen.power is None else chosen.power[0.05],
+        "power": None if chosen.power is None else chosen.power[FALSE_RATE],
         "power_low": None if ends is None else ends.low,
         "power_high": None if ends is None else ends.high,
         "top1_hit_rate": members[standing.headline]["top1_hit_rate"],

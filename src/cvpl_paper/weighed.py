@@ -12,7 +12,7 @@ from cvpl.attack.attack import Attack
 from cvpl.evaluation.control import FALSE_RATES, Roc
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import Truth
-from cvpl.operators.similarity.expectation_maximization import Estimate, Parameters
+from cvpl.operators.similarity.expectation_maximization import FittedParameters, Parameters
 from cvpl_paper.baselines.fellegi_sunter import START_M, FellegiSunter, Links, figures, fit_fellegi_sunter, link
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ def at_the_start(done: Attack, model: FellegiSunter) -> FellegiSunter:
     u = model.estimate.parameters.u
     share = min(0.5, min(done.original.rows, done.protected.rows) / max(1, model.patterns.pairs))
     start = Parameters(u + START_M * (1 - u), u, share)
-    return replace(model, estimate=Estimate(start, True, np.zeros(1)))
+    return replace(model, estimate=FittedParameters(start, True, np.zeros(1)))
 
 
 def _figures(done: Attack, model: FellegiSunter, truth: Truth) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import cvpl
 from cvpl.assessment.combined import COMBINED
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
 from cvpl.config.family import FAMILY
-from cvpl.evaluation.intervals.intervals import Interval
+from cvpl.estimates import Estimate
 from cvpl.laboratory.mechanisms.perturbation import Perturbation
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
 from cvpl.workflows.reading import read_plan
@@ -43,8 +43,8 @@ def outcome(power, *faults, top1=None):
         has_control=power is not None,
         controls=1_000,
         power_at=lambda rate: power,
-        power_interval=lambda rate: Interval(0.0, 1.0, "people"),
-        top1_interval_at=lambda confidence: Interval(0.0, 1.0, "people"),
+        power_interval=lambda rate: Estimate(power, 0.0, 1.0),
+        top1_interval_at=lambda confidence: Estimate(top1, 0.0, 1.0),
         truth=truth,
     )
     return AttackerOutcome(measured, None, SimpleNamespace(reasons=faults), None)
@@ -82,7 +82,7 @@ def test_the_last_bits_of_a_rate_pick_no_attacker():
     assert EnsembleOutcome.of(found).headline == "a"
     found = {"a": outcome(0.2, top1=0.3), "b": outcome(0.2, top1=nearly)}
     assert EnsembleOutcome.of(found).headline == "a"
-    assert EnsembleOutcome.of(found).best_candidate[0] == "a"
+    assert EnsembleOutcome.of(found).best_candidate.attacker == "a"
 
 
 def test_without_a_control_the_one_that_finds_most_persons_is_the_headline():

@@ -9,10 +9,10 @@ import pytest
 
 from cvpl.assessment.gate import TableFigures, doubts, gate
 from cvpl.config.written import PolicyConfig
+from cvpl.estimates import Estimate
 from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups
-from cvpl.evaluation.intervals.intervals import Interval
-from cvpl.evaluation.risk import Risk, RiskReading
-from cvpl.result import LINKED_MORE_OFTEN, Finding, Inference, SingledOutRate
+from cvpl.evaluation.risk import RiskReading
+from cvpl.result import LINKED_MORE_OFTEN, BestCandidate, Finding, Inference, Risk, SingledOutRate
 from cvpl.result.inference import InferenceRate
 from cvpl.result.published import Disclosure
 
@@ -32,10 +32,12 @@ def measured(**more):
     )
     fields = {
         "attack": attack, "truth": None, "linked": None, "threshold": 0.9, "basis": "control", "control": [0] * 200,
-        "has_control": True, "rate": 0.30, "rate_interval": Interval(0.2, 0.4), "attributable": 0.10,
-        "attributable_interval": Interval(0.05, 0.15), "power": {0.01: 0.02, 0.05: 0.10, 0.10: 0.20},
-        "power_intervals": {0.01: Interval(0.01, 0.03), 0.05: Interval(0.08, 0.12), 0.10: Interval(0.1, 0.3)},
-        "top1_interval": None, "power_interval": lambda _: Interval(0.1, 0.2), "asked": [],
+        "has_control": True, "rate": 0.30, "rate_interval": Estimate(0.30, 0.2, 0.4), "attributable": 0.10,
+        "attributable_interval": Estimate(0.10, 0.05, 0.15), "power": {0.01: 0.02, 0.05: 0.10, 0.10: 0.20},
+        "power_intervals": {
+            0.01: Estimate(0.02, 0.01, 0.03), 0.05: Estimate(0.10, 0.08, 0.12), 0.10: Estimate(0.20, 0.1, 0.3),
+        },
+        "top1_interval": None, "power_interval": lambda _: Estimate(None, 0.1, 0.2), "asked": [],
     }  # fmt: skip
     found = SimpleNamespace(**fields | more)
 
@@ -57,7 +59,11 @@ def known(hits=0.25, has_match=1.0, *, complete=True, recall=1.0):
 
 
 def risk(name="a", estimate=0.1, low=0.05, high=0.2, rate=0.05):
-    return Risk(name, "control", estimate, Interval(low, high), 0.15, rate)
+    return Risk(estimate=estimate, low=low, high=high, power=0.15, false_rate=rate, basis="control", attacker=name)
+
+
+def right(estimate, low=0.0, high=1.0):
+    return BestCandidate(estimate=estimate, low=low, high=high, attacker="a")
 
 
 def ensemble(attackers=None, headline="a", **more):
@@ -110,7 +116,7 @@ def reasons(figure="risk", attackers=None, bound="high", limit=1.0, **more):
     ],
 )
 def test_a_policy_checks_the_end_that_it_names(figure, estimate, high):
-    attackers = ensemble({"a": measured(truth=known(), top1_interval=Interval(0.1, 0.35))})
+    attackers = ensemble({"a": measured(truth=known(), top1_interval=Estimate(None, 0.1, 0.35))})
     assert value(figure, "estimate", attackers) == estimate
     (found,) = decided(policy(figure, "high"), attackers)
     assert (found.value, found.attacker, found.met) == (high, "a", True)
@@ -136,9 +142,9 @@ def test_a_value_is_rounded_up_before_it_is_compared():
 def test_a_rate_without_a_threshold_is_a_share_of_the_originals_alone():
     """At a threshold the attributable rate is also a share of the controls, of which there are fewer."""
     rounded = Disclosure(10, {"originals": 1000, "controls": 100})
-    at = ensemble({"a": measured(attributable_interval=Interval(0.0, 0.111))})
+    at = ensemble({"a": measured(attributable_interval=Estimate(None, 0.0, 0.111))})
     assert value("attributable_rate", attackers=at, disclosure=rounded) == pytest.approx(0.2)
-    off = ensemble({"a": measured(attributable_interval=Interval(0.0, 0.111), threshold=None)})
+    off = ensemble({"a": measured(attributable_interval=Estimate(None, 0.0, 0.111), threshold=None)})
     assert value("attributable_rate", attackers=off, disclosure=rounded) == pytest.approx(0.12)
 
 
@@ -195,7 +201,7 @@ def test_a_figure_that_one_attacker_lacks_is_unknown():
     attackers = ensemble({"a": measured(), "b": measured(power=None, power_intervals=None)})
     (found,) = decided(policy("power_at_5"), attackers)
     assert found.value is None and found.reasons[-1].endswith("is not known: attacker 'b' has none")
-    no_interval = ensemble({"a": measured(power_intervals={0.05: Interval(None, None)})})
+    no_interval = ensemble({"a": measured(power_intervals={0.05: Estimate(None, None, None)})})
     for bound in ("high", "estimate"):
         assert value("power_at_5", bound, no_interval) is None
     assert value("power_at_5", "estimate", ensemble({"a": measured(power_intervals=None)})) is None
@@ -374,15 +380,15 @@ def test_a_hit_rate_far_above_the_risk_is_a_doubt(hits, share, complete, estimat
     attackers = ensemble(
         {"a": measured(truth=known(hits, share, complete=complete))},
         risks={"a": risk(estimate=estimate)},
-        best_candidate=("a", hits, Interval(0.0, 1.0), 1),
+        best_candidate=right(hits),
     )
     assert doubted("risk", attackers) == (("the top-1 hit rate is far above the risk",) if speaks else ())
 
 
 def test_a_hit_rate_of_an_attacker_without_truth_counts_as_it_is():
-    attackers = ensemble(best_candidate=("a", 0.45, Interval(0.0, 1.0), 1))
+    attackers = ensemble(best_candidate=right(0.45))
     assert doubted("risk", attackers) == ("the top-1 hit rate is far above the risk",)
-    assert doubted("risk", ensemble(risks={}, best_candidate=("a", 0.9, Interval(0.0, 1.0), 1))) == ()
+    assert doubted("risk", ensemble(risks={}, best_candidate=right(0.9))) == ()
 
 
 @pytest.mark.parametrize(("high", "speaks"), [(-1e-6, True), (0.0, False), (None, False)])
@@ -417,7 +423,7 @@ def test_a_blocking_that_separates_true_pairs_is_a_doubt():
 
 
 def left_out(high=0.2, estimate=0.1, **more):
-    best = ("a", estimate, Interval(None if high is None else 0.05, high), 1)
+    best = right(estimate, None if high is None else 0.05, high)
     return ensemble({"a": measured(basis="own_match_left_out")}, best_candidate=best, basis="true_matches", **more)
 
 
@@ -426,7 +432,7 @@ def test_without_a_control_the_hit_rate_must_meet_the_limit_too(bound, end):
     attackers = left_out()
     for one in (attackers.chosen.measured,):
         one.rate = one.attributable = 0.0
-        one.rate_interval = one.attributable_interval = Interval(0.0, 0.0)
+        one.rate_interval = one.attributable_interval = Estimate(None, 0.0, 0.0)
         one.power = {0.05: 0.05}
     for figure in ("linkage_rate", "attributable_rate"):
         assert reasons(figure, attackers, bound, end) == []
@@ -444,7 +450,7 @@ def test_without_a_control_a_hit_rate_without_an_interval_closes_the_gate():
 
 
 def test_with_a_control_or_for_other_figures_the_hit_rate_is_not_asked():
-    with_control = ensemble(best_candidate=("a", 0.3, Interval(None, None), 1))
+    with_control = ensemble(best_candidate=right(0.3, None, None))
     assert reasons("linkage_rate", with_control) == []
     attackers = left_out(None)
     assert reasons("risk", attackers) == []

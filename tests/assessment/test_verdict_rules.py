@@ -8,18 +8,16 @@ import numpy as np
 import pytest
 
 from cvpl.assessment.verdict import (
-    best_candidate_section,
     control_fault,
     control_hides,
     copied_rows,
     missing,
-    risk_section,
     verdict,
 )
-from cvpl.evaluation.intervals.intervals import Interval, refused_interval
+from cvpl.estimates import Estimate
+from cvpl.evaluation.intervals.intervals import refused_interval
 from cvpl.evaluation.risk import (
     FEWEST_LINKED_CONTROLS,
-    Risk,
     RiskReading,
     best_candidate,
     can_be_read,
@@ -28,16 +26,13 @@ from cvpl.evaluation.risk import (
     risk_by_control,
     risk_by_matches,
 )
-from cvpl.result import BestCandidate, Finding, VerdictFigures, verdict_of
-from cvpl.result import Risk as RiskSection
+from cvpl.result import BestCandidate, Finding, Risk, VerdictFigures, verdict_of
 from cvpl.result.published import Disclosure
 from cvpl.result.verdict import LINKED_MORE_OFTEN
 
 
 def section(low, high, estimate=0.02, false_rate=0.05, basis="control", attacker="rarity"):
-    return RiskSection(
-        estimate=estimate, low=low, high=high, power=0.1, false_rate=false_rate, basis=basis, attacker=attacker
-    )
+    return Risk(estimate=estimate, low=low, high=high, power=0.1, false_rate=false_rate, basis=basis, attacker=attacker)
 
 
 def right(low=0.43, high=0.47, estimate=0.45):
@@ -164,34 +159,15 @@ def test_the_defaults_of_a_risk_are_one_attacker_at_ninety_five_percent():
 # What the figures of an ensemble become
 
 
-def outcome(interval=None, among=1, **more):
+def outcome(low=0.1, high=0.3, **more):
     """A stand-in for an ensemble whose risk and certain risk are at hand."""
-    interval = interval or Interval(0.1, 0.3, "score")
-    risk, certain = (Risk("a", "control", 0.2, interval, 0.24, rate) for rate in (0.05, 0.01))
     attack = SimpleNamespace(exact=True, control=SimpleNamespace(rows=300), original=SimpleNamespace(rows=300))
-    measured = SimpleNamespace(attack=attack, has_control=True, power_interval=lambda _: Interval(0.1, 0.2))
+    measured = SimpleNamespace(attack=attack, has_control=True, power_interval=lambda _: Estimate(None, 0.1, 0.2))
     fields = {
-        "risk": risk, "certain": None, "among": among, "reasons": (), "best_candidate": None,
-        "chosen": SimpleNamespace(measured=measured), "reading": RiskReading(0.05), "one_percent": certain,
+        "risk": section(low, high, 0.2, attacker="a"), "certain": None, "reasons": (), "best_candidate": None,
+        "chosen": SimpleNamespace(measured=measured), "reading": RiskReading(0.05),
     }  # fmt: skip
     return SimpleNamespace(**fields | more)
-
-
-def test_the_confidence_is_corrected_for_the_attackers_and_for_a_second_false_rate():
-    found = outcome(among=4)
-    assert risk_section(None, found) is None
-    shown = risk_section(found.risk, found)
-    assert (shown.estimate, shown.power, shown.false_rate, shown.low, shown.high) == (0.2, 0.24, 0.05, 0.1, 0.3)
-    assert shown.among == 4 and shown.confidence == pytest.approx(1 - 0.05 / 4)
-    found.certain = found.one_percent
-    assert risk_section(found.certain, found).confidence == pytest.approx(1 - 0.05 / 8)
-    assert risk_section(found.risk, found).confidence == pytest.approx(1 - 0.05 / 4)
-
-
-def test_the_best_candidate_is_that_of_the_ensemble():
-    assert best_candidate_section(outcome()) is None
-    shown = best_candidate_section(outcome(best_candidate=("a", 0.4, Interval(0.3, 0.5), 3)))
-    assert shown == BestCandidate(estimate=0.4, low=0.3, high=0.5, attacker="a", among=3)
 
 
 def finding(check, closes=True, count=None):
@@ -227,11 +203,11 @@ def test_a_verdict_reads_all_of_its_figures():
     assert verdict(outcome(), small, exact).sentence == (
         "The risk of this release is not assessable: about few_released_rows."
     )
-    quiet = outcome(Interval(-0.1, 0.04, "score"))
+    quiet = outcome(-0.1, 0.04)
     assert verdict(quiet, [], exact).margin == 0.05
     assert verdict(quiet, [finding("exact_copies", count=3)], exact).margin is None
     assert verdict(quiet, [finding("control_unlike")], exact).kind == "undetermined"
-    quiet.certain = Risk("a", "control", 0.02, Interval(0.01, 0.03, "score"), 0.03, 0.01)
+    quiet.certain = section(0.01, 0.03, 0.02, 0.01, attacker="a")
     assert verdict(quiet, [], exact).kind == "linkable"
     assert verdict(quiet, [finding("control_lacks_columns")], exact).kind == "linkable"
     assert verdict(quiet, [finding("control_overlaps")], exact).kind == "undetermined"
@@ -282,8 +258,8 @@ class Measured:
 
     def power_interval(self, rate, confidence=0.95):
         self.asked.append((rate, confidence))
-        low, _, high = self.powers[rate]
-        return refused_interval("too few") if low is None else Interval(low, high, "score")
+        low, power, high = self.powers[rate]
+        return refused_interval("too few", power) if low is None else Estimate(power, low, high, confidence)
 
     def top1_interval_at(self, confidence):
         self.asked.append(confidence)
@@ -329,8 +305,16 @@ def test_the_risk_by_the_control_is_the_power_beyond_chance():
     assert measured.asked == [(0.05, 0.99)]
 
 
+def test_the_confidence_is_corrected_for_the_attackers_and_for_a_second_false_rate():
+    measured = Measured(rates((0.01, 0.05)))
+    found = risk_by_control("a", measured, 0.05, 1 - 0.05 / 4, 4)
+    assert found.among == 4 and found.confidence == pytest.approx(1 - 0.05 / 4)
+    certain = certain_risk({"a": measured}, "a", 0.05, 4)
+    assert (certain.false_rate, certain.among) == (0.01, 4) and certain.confidence == pytest.approx(1 - 0.05 / 8)
+
+
 def test_the_risk_by_the_matches_is_the_hit_rate_beyond_a_guess():
-    measured = Measured({}, hits=[1.0, 1.0, 0.0, 0.02], released=101, ends=Interval(0.01, 0.505, "score"))
+    measured = Measured({}, hits=[1.0, 1.0, 0.0, 0.02], released=101, ends=Estimate(0.505, 0.01, 0.505))
     found = risk_by_matches("a", measured, 0.99)
     guess = 1 / 101
     assert (found.attacker, found.basis, found.power, found.false_rate) == ("a", "true_matches", None, None)
@@ -344,7 +328,7 @@ def test_the_risk_by_the_matches_needs_a_match_and_two_released_records():
     assert risk_by_matches("a", Measured({}, released=2)) is None
     assert risk_by_matches("a", Measured({}, hits=[1.0], released=1)) is None
     found = risk_by_matches("a", Measured({}, hits=[1.0], released=2))
-    assert found.estimate == 1.0 and found.low is None and found.interval.refused == "no match is known"
+    assert found.estimate == 1.0 and found.low is None and found.refused == "no match is known"
 
 
 def certain(attackers, headline="a", reading=0.05, **measured):

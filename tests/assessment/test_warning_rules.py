@@ -217,7 +217,7 @@ def test_variations_are_those_of_the_attacker_that_was_varied():
 
 
 def test_an_unlike_control_is_told_with_each_alarm():
-    found = noticed(likeness=SimpleNamespace(alarms=("age differs", "sex differs")))
+    found = noticed(likeness=SimpleNamespace(figures=SimpleNamespace(alarms=("age differs", "sex differs"))))
     assert found == [AuditWarning("control_unlike", "age differs"), AuditWarning("control_unlike", "sex differs")]
 
 

@@ -11,12 +11,13 @@ import cvpl
 from cvpl.assessment.diagnostics import power_drop, several_attackers
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.block_sizes import SizeClass, block_sizes
+from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.contribution import link
 from cvpl.evaluation.control import Roc, power_at
 from cvpl.evaluation.distributions import binned
 from cvpl.evaluation.measurement import measure
 from cvpl.operators.similarity import Rarity, RaritySettings
+from cvpl.result import BlockSizeClass
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
 from cvpl.search.threads import threads
@@ -143,9 +144,9 @@ def test_the_threshold_of_a_false_rate_links_no_more_controls_than_that():
 def test_block_sizes_come_in_powers_of_two():
     """Blocks of 1, 3 and 9 released records with 1, 2 and 1 originals: 1, 6 and 9 pairs."""
     partition = Partition(np.array([0, 1, 1, 2]), np.repeat([0, 1, 2], [1, 3, 9]))
-    assert block_sizes(partition).sizes == (
-        SizeClass(1, 1, 1, 1),
-        SizeClass(2, 3, 1, 6),
-        SizeClass(4, 7, 0, 0),
-        SizeClass(8, 15, 1, 9),
-    )
+    assert block_sizes(partition).sizes == [
+        BlockSizeClass(fewest=1, most=1, blocks=1, pairs=1),
+        BlockSizeClass(fewest=2, most=3, blocks=1, pairs=6),
+        BlockSizeClass(fewest=4, most=7, blocks=0, pairs=0),
+        BlockSizeClass(fewest=8, most=15, blocks=1, pairs=9),
+    ]

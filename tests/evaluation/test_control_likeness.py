@@ -60,8 +60,8 @@ def test_a_column_differs_only_if_its_p_value_is_below_the_level():
     p_value = _column("x", first, second, 1.0, ALL_NUMBERS, enough=True).p_value
     assert 0 < p_value < 0.01
     for level, differs in ((2 * p_value, False), (2.001 * p_value, True)):
-        assert _column("x", first, second, level, ALL_NUMBERS, enough=True).differs == differs
-        assert not _column("x", first, second, level, ALL_NUMBERS, enough=False).differs
+        assert _column("x", first, second, level, ALL_NUMBERS, enough=True).figures.differs == differs
+        assert not _column("x", first, second, level, ALL_NUMBERS, enough=False).figures.differs
 
 
 def test_total_variation_by_hand_with_rare_labels_pooled():
@@ -121,9 +121,9 @@ def test_zero_with_either_sign_is_one_value():
 def test_people_from_elsewhere_are_noticed_and_others_are_not(changed, columns, joint):
     rng = np.random.default_rng(5)
     found = control_likeness(people(rng, 4000), people(rng, 1500, **changed), rng)
-    assert [column.differs for column in found.columns] == columns
+    assert [column.figures.differs for column in found.columns] == columns
     assert found.joint.differs == joint
-    assert found.alike == (not joint)
+    assert found.figures.alike == (not joint)
     assert not found.copies.suspicious
 
 
@@ -132,9 +132,9 @@ def test_columns_that_agree_one_by_one_but_not_together_are_noticed():
     mine, other = people(rng, 3000, together=0.8), people(rng, 3000, together=0.8)
     shuffled = {name: column.take(rng.permutation(3000)) for name, column in other.columns.items()}
     found = control_likeness(mine, Table("control", 3000, other.specs, shuffled), rng)
-    assert not any(item.differs for item in found.columns)
-    assert found.joint.differs and not found.alike
-    assert "all columns together" in found.alarms[0]
+    assert not any(item.figures.differs for item in found.columns)
+    assert found.joint.differs and not found.figures.alike
+    assert "all columns together" in found.figures.alarms[0]
 
 
 def test_values_missing_far_more_often_are_noticed():
@@ -142,8 +142,8 @@ def test_values_missing_far_more_often_are_noticed():
     mine, other = people(rng, 2000), people(rng, 2000)
     x = np.where(rng.random(2000) < 0.3, np.nan, other.columns["x"].values)
     found = control_likeness(mine, Table("control", 2000, other.specs, {**other.columns, "x": Numbers(x, x, x)}), rng)
-    assert found.columns[0].missing == pytest.approx(0.3, abs=0.05)
-    assert found.columns[0].differs and "missing values" in found.columns[0].message
+    assert found.columns[0].figures.missing == pytest.approx(0.3, abs=0.05)
+    assert found.columns[0].figures.differs and "missing values" in found.columns[0].message
 
 
 @pytest.mark.parametrize(("copied", "suspicious"), [(0, False), (1, False), (50, True), (1000, True)])
@@ -183,7 +183,7 @@ def test_equal_rows_by_chance_are_no_copies():
 def test_few_records_are_not_called_different():
     rng = np.random.default_rng(10)
     found = control_likeness(people(rng, 1000), people(rng, 20, shift=9.0), rng)
-    assert not found.enough and found.alike
+    assert not found.figures.enough and found.figures.alike
 
 
 def test_originals_in_a_control_of_few_records_are_noticed():
@@ -193,7 +193,7 @@ def test_originals_in_a_control_of_few_records_are_noticed():
     rows = np.concatenate([np.arange(20), 200 + np.arange(25)])
     joined = {name: mine.columns[name].joined(column).take(rows) for name, column in other.columns.items()}
     found = control_likeness(mine, Table("control", 45, mine.specs, joined), rng)
-    assert not found.enough and found.copies.suspicious
+    assert not found.figures.enough and found.copies.suspicious
     assert not control_likeness(mine, other, rng).copies.suspicious
 
 
@@ -201,7 +201,7 @@ def test_no_message_holds_a_label_of_the_tables():
     rng = np.random.default_rng(11)
     found = control_likeness(people(rng, 900), people(rng, 900, shift=1.0, together=0.9), rng)
     parts = [*(column.message for column in found.columns), found.joint.message, found.copies.message]
-    assert found.alarms and not any(A_CELL in item for item in parts)
+    assert found.figures.alarms and not any(A_CELL in item for item in parts)
 
 
 def test_random_splits_raise_no_alarm():
@@ -210,7 +210,7 @@ def test_random_splits_raise_no_alarm():
     whole = people(rng, 1200, together=0.3)
     for _ in range(min(60, examples(20))):
         rows = rng.permutation(1200)
-        assert control_likeness(whole.take(rows[:800]), whole.take(rows[800:]), rng).alike
+        assert control_likeness(whole.take(rows[:800]), whole.take(rows[800:]), rng).figures.alike
 
 
 @needs_data
@@ -221,8 +221,8 @@ def test_adult_split_by_sex_is_noticed_and_split_at_random_is_not():
     rng = np.random.default_rng(13)
     rows = rng.permutation(adult.rows)
     at_random = control_likeness(adult.take(rows[:9000]), adult.take(rows[9000:15000]), rng)
-    assert at_random.alike
+    assert at_random.figures.alike
     sex = adult.columns["sex"].codes
     others = adult.only(("age", "education", "occupation"))
     by_sex = control_likeness(*(others.take(np.flatnonzero(sex == code)) for code in (0, 1)), rng)
-    assert by_sex.joint.differs and {column.column for column in by_sex.columns if column.differs} >= {"occupation"}
+    assert by_sex.joint.differs and {one.column for one in by_sex.figures.columns if one.differs} >= {"occupation"}

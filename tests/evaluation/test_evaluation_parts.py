@@ -47,7 +47,7 @@ def test_a_logistic_regression_ends_where_its_objective_is_flat(share):
 def test_without_pairs_no_block_has_work():
     sizes = block_sizes(Partition(np.array([0, 0]), np.array([1, 2, 2])))
     assert (sizes.count, sizes.original_only, sizes.protected_only, sizes.pairs) == (0, 1, 2, 0)
-    assert (sizes.work_in_largest_tenth, sizes.blocks_with_80_percent_of_work, sizes.sizes) == (0.0, 0, ())
+    assert (sizes.work_in_largest_tenth, sizes.blocks_with_80_percent_of_work, sizes.sizes) == (0.0, 0, [])
     assert (sizes.smallest, sizes.median, sizes.mean, sizes.largest) == (0, 0.0, 0.0, 0)
 
 
@@ -148,8 +148,11 @@ def test_missing_values_tell_a_control_apart_if_they_are_far_and_certain(people,
         return SimpleNamespace(known=lambda: np.arange(count) >= without, ordinal=lambda: np.ones(count))
 
     mine, others = (column(*side) for side in zip(people, missing, strict=True))
-    found = _column("x", mine, others, 1e-4, ALL_NUMBERS, enough=True)
-    assert (found.differs, found.missing) == (differs, pytest.approx(missing[0] / people[0] - missing[1] / people[1]))
+    found = _column("x", mine, others, 1e-4, ALL_NUMBERS, enough=True).figures
+    assert (found.differs, found.missing) == (
+        differs,
+        pytest.approx(missing[0] / people[0] - missing[1] / people[1]),
+    )
 
 
 @pytest.mark.parametrize(
@@ -267,7 +270,8 @@ def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
 
 @pytest.mark.parametrize(("share", "seen"), [(0.0099, ()), (0.01, ("suppressed",))])
 def test_one_value_in_a_hundred_is_seen_to_be_suppressed(share, seen):
-    assert _from_release("x", SimpleNamespace(generalized=lambda: False), False, share).techniques == seen
+    spec, released = SimpleNamespace(name="x", role="attribute"), SimpleNamespace(generalized=lambda: False)
+    assert _from_release(spec, released, False, share).techniques == list(seen)
 
 
 @pytest.mark.parametrize("on_scale", [True, False])

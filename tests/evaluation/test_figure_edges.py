@@ -8,7 +8,7 @@ import pytest
 from cvpl.evaluation.criteria.diversity import ClassValueCounts, recursive_c
 from cvpl.evaluation.distributions import inner_ends
 from cvpl.evaluation.groups.groupings import by_columns
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, offer
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
@@ -64,7 +64,7 @@ def test_a_confidence_lies_between_zero_and_one(confidence):
 
 def test_a_number_that_is_missing_in_the_release_is_no_value_of_it():
     values = np.array([5.0, np.nan, 80.0, 5.0])
-    secret = Secret.of("s", Numbers(values, values, values), Numbers(values, values, values), None)
+    secret = SensitiveAttribute.of("s", Numbers(values, values, values), Numbers(values, values, values), None)
     assert secret.released.tolist() == [0, -1, 1, 0]
     assert secret.values.tolist() == [5.0, 80.0] and secret.shares == pytest.approx([2 / 3, 1 / 3])
 

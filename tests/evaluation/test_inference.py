@@ -12,13 +12,13 @@ from scipy.sparse import csr_matrix
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.inference import compiled_nearest, models, nearest
-from cvpl.evaluation.inference.attackers import AlignedPeople, Linked
+from cvpl.evaluation.inference.attackers import AlignedPeople, LinkGuesses
 from cvpl.evaluation.inference.beliefs import best_hits, commonest_hits, drawn_hits
 from cvpl.evaluation.inference.column_choices import FOLDS, choice_error, draw_folds, read_apart, with_choice
 from cvpl.evaluation.inference.column_gains import gains
 from cvpl.evaluation.inference.control_model import control_model
 from cvpl.evaluation.inference.figures import (
-    Asked,
+    Queries,
     ScoredAttack,
     baseline_rows,
     inference_rows,
@@ -27,7 +27,7 @@ from cvpl.evaluation.inference.figures import (
 )
 from cvpl.evaluation.inference.known_columns import by_information, mutual_information, nested_sets
 from cvpl.evaluation.inference.scores import Hits, attributable, attributable_ends, score_ends
-from cvpl.evaluation.inference.secret import Secret, Tolerance
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, Tolerance
 from cvpl.operators.similarity import Rarity
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Pair, Table
 from examples import examples_apart
@@ -49,7 +49,7 @@ def beliefs(rows):
 
 
 def test_a_guess_of_a_label_is_right_if_it_is_the_label():
-    secret = Secret.of("s", labels("ab c"), labels("aab"), labels("bb"))
+    secret = SensitiveAttribute.of("s", labels("ab c"), labels("aab"), labels("bb"))
     assert secret.size == 2 and secret.shares == pytest.approx([2 / 3, 1 / 3])
     guess = np.array([0, 0, 0, 1])
     assert secret.right(guess, secret.original).tolist() == [1, 0, 0, 0]
@@ -58,17 +58,17 @@ def test_a_guess_of_a_label_is_right_if_it_is_the_label():
 
 def test_rarity_weights_by_hand():
     """Six people with a secret: a three times, b twice, c once; the share is that among originals and controls."""
-    secret = Secret.of("s", labels("aab c"), labels("ab"), labels("ba"))
+    secret = SensitiveAttribute.of("s", labels("aab c"), labels("ab"), labels("ba"))
     mine, base = secret.weights()
     assert mine == pytest.approx([math.log(2), math.log(2), math.log(3), 0, math.log(6)])
     assert base == pytest.approx([math.log(3), math.log(2)])
 
 
 def test_a_number_is_right_within_its_tolerance():
-    secret = Secret.of("s", numbers([100, 104.9, 106, 0]), numbers([100, 0, 250]), None)
+    secret = SensitiveAttribute.of("s", numbers([100, 104.9, 106, 0]), numbers([100, 0, 250]), None)
     guess = np.searchsorted(secret.values, [100, 100, 100, 0])
     assert secret.right(guess, secret.original).tolist() == [1, 1, 0, 1]
-    stated = Secret.of("s", numbers([100, 103, 103.5]), numbers([100]), None, 3.0)
+    stated = SensitiveAttribute.of("s", numbers([100, 103, 103.5]), numbers([100]), None, 3.0)
     assert stated.right(np.zeros(3, dtype=np.int64), stated.original).tolist() == [1, 1, 0]
 
 
@@ -76,21 +76,21 @@ def test_a_number_is_right_within_its_tolerance():
 def test_everybody_in_a_cell_is_right_for_its_number(tolerance):
     rng = np.random.default_rng(3)
     values = np.concatenate([rng.normal(0, 200, 500), rng.lognormal(5, 2, 500), np.zeros(5)])
-    secret = Secret.of("s", numbers(values), numbers(values), None, tolerance)
+    secret = SensitiveAttribute.of("s", numbers(values), numbers(values), None, tolerance)
     assert secret.right(secret.released, secret.original).all()
 
 
 def test_many_labels_that_are_numbers_are_numbers():
     names = tuple(sorted(str(item) for item in range(40)))
     column = Labels(np.arange(40, dtype=np.int32), names)
-    assert Secret.of("s", column, column, None).kind == "number"
+    assert SensitiveAttribute.of("s", column, column, None).kind == "number"
     few = Labels(np.arange(20, dtype=np.int32), names[:20])
-    assert Secret.of("s", few, few, None).kind == "category"
+    assert SensitiveAttribute.of("s", few, few, None).kind == "category"
 
 
 def test_guesses_by_hand():
     """Beliefs 0.6 and 0.4: a draw is right with 0.6 for a; the best guess is a; by rarity b, which one in ten has."""
-    secret = Secret.of("s", labels("ab"), labels("aaaaaaaaab"), None)
+    secret = SensitiveAttribute.of("s", labels("ab"), labels("aaaaaaaaab"), None)
     known = beliefs([[0.6, 0.4], [0.6, 0.4]])
     assert drawn_hits(known, secret, secret.original) == pytest.approx([0.6, 0.4])
     assert best_hits(known, secret, secret.original, by_rarity=False).tolist() == [1, 0]
@@ -99,7 +99,7 @@ def test_guesses_by_hand():
 
 
 def test_tied_guesses_share_the_hit_and_nothing_known_means_the_commonest_value():
-    secret = Secret.of("s", labels("aba"), labels("aab"), None)
+    secret = SensitiveAttribute.of("s", labels("aba"), labels("aab"), None)
     known = beliefs([[0.5, 0.5], [0.5, 0.5], [0, 0]])
     assert best_hits(known, secret, secret.original, by_rarity=False).tolist() == [0.5, 0.5, 1]
     assert commonest_hits(secret, secret.original, by_rarity=False).tolist() == [1, 0, 1]
@@ -107,7 +107,7 @@ def test_tied_guesses_share_the_hit_and_nothing_known_means_the_commonest_value(
 
 def test_a_guess_of_a_number_gathers_the_neighbours_within_its_tolerance():
     """99, 100 and 101 have 0.2 each and are near each other; 300 has 0.4 and is alone."""
-    secret = Secret.of("s", numbers([100, 300]), numbers([96, 100, 104, 300]), None, 5.0)
+    secret = SensitiveAttribute.of("s", numbers([100, 300]), numbers([96, 100, 104, 300]), None, 5.0)
     known = beliefs([[0.2, 0.2, 0.2, 0.4]] * 2)
     assert secret.values.tolist() == [96, 100, 104, 300]
     assert best_hits(known, secret, secret.original, by_rarity=False).tolist() == [1, 0]
@@ -200,7 +200,7 @@ def world(seed, rows=60):
         Table("protected", len(kept), SPECS, released),
         Table("control", rows - 7, SPECS, control),
     )
-    return pair, Secret.of("s", secret, secret.take(kept), other)
+    return pair, SensitiveAttribute.of("s", secret, secret.take(kept), other)
 
 
 LINKERS = {
@@ -268,7 +268,7 @@ def dense(shares, size):
 def test_best_candidate_and_vote_are_those_of_loops(linker, seed):
     pair, secret = world(seed)
     done = attack(pair, LINKERS[linker])
-    links = Linked.of(done, secret.released >= 0)
+    links = LinkGuesses.of(done, secret.released >= 0)
     loops = {"original": neighbours(done, done.original, secret, nearest.NEAREST)}
     loops["control"] = neighbours(done, done.control, secret, nearest.NEAREST)
     gaps = [item[0][0][0] - item[0][1][0] for both in loops.values() for item in both]
@@ -298,10 +298,10 @@ def test_the_compiled_search_finds_the_same(gaps, most_bits, monkeypatch):
         secret = replace(secret, released=secret.released[:100])
     pair = replace(pair, protected=replace(pair.protected, rows=len(secret.released), columns=columns))
     done = attack(pair, LINKERS["rarity"])
-    plain = Linked.of(done, secret.released >= 0)
+    plain = LinkGuesses.of(done, secret.released >= 0)
     monkeypatch.setattr(nearest, "COMPILED", 0)
     monkeypatch.setattr(compiled_nearest, "MOST_BITS", most_bits)
-    compiled = Linked.of(done, secret.released >= 0)
+    compiled = LinkGuesses.of(done, secret.released >= 0)
     for one, other in ((plain.original, compiled.original), (plain.control, compiled.control)):
         assert np.array_equal(one.score, other.score)
         assert np.array_equal(one.profile, other.profile)
@@ -352,8 +352,8 @@ def test_rows_are_those_of_loops(score):
     """Scores of the vote on some of the people, by sums over people."""
     pair, secret = world(7)
     done = attack(pair, LINKERS["rarity"])
-    vote = Linked.of(done, secret.released >= 0).vote(secret)
-    asked = Asked(np.arange(pair.original.rows), np.arange(pair.control.rows))
+    vote = LinkGuesses.of(done, secret.released >= 0).vote(secret)
+    asked = Queries(np.arange(pair.original.rows), np.arange(pair.control.rows))
     (row,) = [
         row
         for row in inference_rows(scored("vote", ("age",), vote, secret, asked), 0.95, alike=False)
@@ -376,13 +376,13 @@ def test_rows_are_those_of_loops(score):
     assert row.originals == pytest.approx(shares["original"])
     assert row.controls == pytest.approx(shares["control"])
     assert row.attributable == pytest.approx((shares["original"] - shares["control"]) / (1 - shares["control"]))
-    assert row.attributable_interval[0] < row.attributable < row.attributable_interval[1]
+    assert row.attributable_low < row.attributable < row.attributable_high
 
 
 def test_the_models_join_the_vote_by_how_far_the_best_profile_is_ahead():
     pair, secret = world(3)
     done = attack(pair, LINKERS["rarity"])
-    links = Linked.of(done, secret.released >= 0)
+    links = LinkGuesses.of(done, secret.released >= 0)
     people = AlignedPeople.of(done.held, done.protected, done.held_control)
     names = ("age", "town", "job")
     told = [people.model(name, names, secret, seed=1, workers=1) for name in models.MODELS]
@@ -402,10 +402,10 @@ def test_all_secrets_of_the_best_candidate_are_those_of_loops():
     rng = np.random.default_rng(9)
     second = labels("".join(rng.choice(list("gh"), pair.original.rows)))
     release = labels("".join(rng.choice(list("gh"), pair.protected.rows)))
-    other = Secret.of("t", second, release, labels("".join(rng.choice(list("gh"), pair.control.rows))))
+    other = SensitiveAttribute.of("t", second, release, labels("".join(rng.choice(list("gh"), pair.control.rows))))
     done = attack(pair, LINKERS["rarity"].model_copy(update={"knows": ("town", "job")}))
     kept = secret.released >= 0
-    links = Linked.of(done, kept)
+    links = LinkGuesses.of(done, kept)
     found = links.together([secret, other], [[secret.original, other.original], [secret.control, other.control]])
     for at, table in enumerate((done.original, done.control)):
         scorer = done.representation.scorer(table, done.protected)
@@ -428,7 +428,7 @@ def test_a_model_learns_from_the_release():
     """The secret is the town: every model finds it, for people who are not in the release too."""
     pair, _ = world(11, 400)
     town = pair.original.columns["town"], pair.protected.columns["town"], pair.control.columns["town"]
-    secret = Secret.of("town", *town)
+    secret = SensitiveAttribute.of("town", *town)
     people = AlignedPeople.of(pair.original, pair.protected, pair.control)
     for name in models.MODELS:
         found = people.model(name, ("age", "town", "job"), secret, seed=1, workers=2)
@@ -442,7 +442,7 @@ def test_numbers_of_many_values_are_regressed():
         numbers(table.columns["age"].values ** 2 * 10 + np.arange(table.rows) % 7 * 50)
         for table in (pair.original, pair.protected, pair.control)
     ]
-    secret = Secret.of("pay", *values, 100.0)
+    secret = SensitiveAttribute.of("pay", *values, 100.0)
     assert secret.size > models.CLASSES
     people = AlignedPeople.of(pair.original, pair.protected, pair.control)
     found = people.model("boosted_trees", ("age", "town"), secret, seed=1, workers=1)
@@ -457,7 +457,7 @@ def test_the_model_of_controls_is_cross_fitted():
     key = ColumnSpec("key", "attribute", "numeric")
     made = {name: Table(name, rows, (key,), {"key": numbers(rng.random(rows))}) for name in ("original", "control")}
     drawn = [labels("".join(rng.choice(list("ab"), rows))) for _ in range(3)]
-    secret = Secret.of("s", *drawn)
+    secret = SensitiveAttribute.of("s", *drawn)
     asked = np.arange(rows)
     found = control_model(secret, ("key",), made["original"], made["control"], asked, None, seed=1, workers=1)
     own = found.hits(secret, secret.original, secret.control, by_rarity=False)
@@ -469,8 +469,8 @@ def test_the_model_of_controls_is_cross_fitted():
 
 
 def test_the_commonest_value_is_the_baseline_of_both_scores():
-    secret = Secret.of("s", labels("aaab"), labels("aaaaab"), labels("ab"))
-    rows = {row.score: row for row in baseline_rows(secret, Asked(np.arange(4), np.arange(2)), None)}
+    secret = SensitiveAttribute.of("s", labels("aaab"), labels("aaaaab"), labels("ab"))
+    rows = {row.score: row for row in baseline_rows(secret, Queries(np.arange(4), np.arange(2)), None)}
     assert rows["accuracy"].originals == 0.75 and rows["accuracy"].controls == 0.5
     # By rarity b is guessed: 1/6 · log 6 is more than 5/6 · log 1.2.
     weight = {"a": math.log(6 / 4), "b": math.log(6 / 2)}
@@ -489,7 +489,7 @@ def test_known_columns_are_asked_in_nested_sets():
     """Of the town only the town tells; sets hold the first of a ranking, in the order of the table."""
     pair, _ = world(13, 300)
     town = pair.original.columns["town"], pair.protected.columns["town"], None
-    secret = Secret.of("s", *town)
+    secret = SensitiveAttribute.of("s", *town)
     ranked = by_information(pair.protected, ("age", "town", "job"), secret, np.random.default_rng(1))
     assert ranked[0] == "town"
     sets = nested_sets(("a", "b", "c", "d", "e"), ("d", "a", "e", "c", "b"), (1, 3 / 4, 1 / 2, 1 / 4))
@@ -500,7 +500,7 @@ def test_known_columns_are_asked_in_nested_sets():
 def test_gains_are_those_of_searches_without_each_column(linker):
     pair, secret = world(14, 200)
     done = attack(pair, LINKERS[linker])
-    links = Linked.of(done, secret.released >= 0)
+    links = LinkGuesses.of(done, secret.released >= 0)
     rows = np.arange(0, 200, 4), np.arange(0, 190, 4)
     truths = secret.original.take(rows[0]), secret.control.take(rows[1])
     names = ("age", "town", "job")
@@ -538,7 +538,7 @@ def test_gains_are_those_of_searches_without_each_column(linker):
 
     for column in names:
         if linker == "cosine":
-            expected = gain(links) - gain(Linked.of(again(column), secret.released >= 0))
+            expected = gain(links) - gain(LinkGuesses.of(again(column), secret.released >= 0))
             # The scale is the median over the people who are searched for, here some of them.
             assert found[column] == pytest.approx(expected, abs=0.06)
         else:
@@ -572,14 +572,14 @@ def test_a_person_is_read_by_the_choices_of_other_folds():
 
 def test_choices_of_the_same_columns_are_one_attack_and_add_nothing_to_the_interval():
     pair, secret = world(7)
-    vote = Linked.of(attack(pair, LINKERS["rarity"]), secret.released >= 0).vote(secret)
+    vote = LinkGuesses.of(attack(pair, LINKERS["rarity"]), secret.released >= 0).vote(secret)
     rows = np.arange(pair.original.rows), np.arange(pair.control.rows)
     folds = draw_folds(*map(len, rows), None, 400, np.random.default_rng(1))
-    same = scored_by_choice("vote", [("age",)] * FOLDS, lambda _: vote, secret, Asked(*rows, None, folds))
-    alone = scored("vote", ("age",), vote, secret, Asked(*rows))
+    same = scored_by_choice("vote", [("age",)] * FOLDS, lambda _: vote, secret, Queries(*rows, None, folds))
+    alone = scored("vote", ("age",), vote, secret, Queries(*rows))
     assert inference_rows(same, 0.95, alike=False) == inference_rows(alone, 0.95, alike=False)
     apart = scored_by_choice(
-        "vote", [("age",), ("town",), ("age",), ("age",)], lambda _: vote, secret, Asked(*rows, None, folds)
+        "vote", [("age",), ("town",), ("age",), ("age",)], lambda _: vote, secret, Queries(*rows, None, folds)
     )
     # The columns differ, but what they tell does not.
     assert inference_rows(apart, 0.95, alike=False) == inference_rows(alone, 0.95, alike=False)
@@ -609,7 +609,7 @@ def test_intervals_hold_the_expected_figure_over_people_and_choices():
             "vote", sets, "accuracy", Hits(read_apart(by_choice, fold), np.ones(people)), controls, choices
         )
         (row,) = inference_rows([one], 0.95, alike=False)
-        low, high = row.attributable_interval
+        low, high = row.attributable_low, row.attributable_high
         truth = (0.5 - 0.2) / (1 - 0.2)
         held, below, above = held + (low <= truth <= high), below + (high < truth), above + (low > truth)
     assert held >= 0.93 * draws and 0 < below < 0.06 * draws and 0 < above < 0.06 * draws
@@ -634,9 +634,9 @@ def test_the_features_of_a_model_are_ranks_of_labels_and_numbers_as_they_are():
 
 
 def test_the_code_of_a_person_is_the_value_of_the_release_or_the_nearest_number():
-    by_label = Secret.of("s", labels("ab c"), labels("aab"), None)
+    by_label = SensitiveAttribute.of("s", labels("ab c"), labels("aab"), None)
     assert models.truth_codes(by_label, by_label.original).tolist() == [0, 1, -1, -1]
-    by_number = Secret.of("s", numbers([1, 6, 5, np.nan]), numbers([0, 10]), None)
+    by_number = SensitiveAttribute.of("s", numbers([1, 6, 5, np.nan]), numbers([0, 10]), None)
     values = by_number.values[models.truth_codes(by_number, by_number.original)[:3]]
     assert values.tolist() == [0, 10, 0]
     assert models.truth_codes(by_number, by_number.original)[3] == -1

@@ -10,9 +10,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import cvpl
-from cvpl.evaluation.inference import secret_groups
+from cvpl.evaluation.inference import sensitive_groups
 from cvpl.evaluation.inference.beliefs import best_hits, commonest_hits, drawn_hits
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.tables.columns import ColumnSpec, Labels
 
 SETTINGS = {
@@ -41,7 +41,7 @@ def columns(*texts):
 
 def secret_of(original, released, control=(), spec=None):
     mine, made, base = columns(original, released, control)
-    return Secret.of("s", mine, made, base if control else None, spec=spec), made.labels
+    return SensitiveAttribute.of("s", mine, made, base if control else None, spec=spec), made.labels
 
 
 # Loops written from the definition
@@ -151,7 +151,7 @@ def test_a_control_s_labels_count_as_labels_that_people_have():
 
 
 def test_too_many_labels_are_not_read_as_groups(monkeypatch):
-    monkeypatch.setattr(secret_groups, "PAIRS", 2)
+    monkeypatch.setattr(sensitive_groups, "PAIRS", 2)
     assert secret_of(["a", "b"], ["{a, b}"])[0].members is None
 
 

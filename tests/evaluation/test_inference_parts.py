@@ -15,7 +15,7 @@ from cvpl.evaluation.inference.figures import simultaneous
 from cvpl.evaluation.inference.known_columns import mutual_information
 from cvpl.evaluation.inference.nearest import Nearest, Profiles, highest
 from cvpl.evaluation.inference.scores import Hits, design
-from cvpl.evaluation.inference.secret import Secret, Tolerance, _share_around
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, Tolerance, _share_around
 from cvpl.operators.similarity import CosineScorer
 from cvpl.tables.columns import Labels
 from random_scorers import coded
@@ -182,9 +182,9 @@ def test_few_units_of_people_who_are_right_together_count_as_few(alike, effect):
 
 def test_labels_that_are_many_numbers_have_the_tolerance_of_numbers():
     column = Labels(np.arange(40, dtype=np.int32), tuple(str(number / 2) for number in range(40)))
-    found = Secret.of("x", column, column, None, tolerance=2.0)
+    found = SensitiveAttribute.of("x", column, column, None, tolerance=2.0)
     assert (found.kind, found.tolerance) == ("number", Tolerance(absolute=2.0))
-    assert Secret.of("x", column, column, None).tolerance.share > 0
+    assert SensitiveAttribute.of("x", column, column, None).tolerance.share > 0
     assert found.weights()[1] is None
 
 

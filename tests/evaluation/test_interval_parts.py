@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cvpl.estimates import Estimate
 from cvpl.evaluation import membership
 from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.groups.subgroups import _Spread
 from cvpl.evaluation.groups.units import choose_units
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
 from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer, offer_difference
-from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.intervals.paired import (
     Difference,
     SearchedRows,
@@ -75,7 +75,7 @@ def test_the_confidence_for_a_picked_pair_leaves_one_in_twenty_to_all_pairs():
     [(None, None, True), (-0.1, 0.1, True), (0.0, 0.2, True), (0.1, 0.2, False), (-2, -1, False)],
 )
 def test_figures_are_tied_if_their_difference_may_be_nothing(low, high, tied):
-    assert Difference(0.0, Interval(low, high, "", None), 0.95).tied == tied
+    assert Difference(Estimate(0.0, low, high)).tied == tied
 
 
 def test_what_hangs_on_rows_adds_to_the_variance_of_groups():
@@ -103,7 +103,7 @@ def test_rows_that_were_not_searched_have_no_part_in_an_error():
 
 @pytest.mark.parametrize("on_scale", [True, False])
 def test_a_curve_has_the_ends_of_its_attributable_rates(on_scale):
-    ends = [Interval(low, low + 0.1, "", None) for low in (0.1, 0.2)]
+    ends = [Estimate(None, low, low + 0.1) for low in (0.1, 0.2)]
     measured = SimpleNamespace(curve=np.array([0.4, 0.5]), grid=np.array([0.7, 0.8]), base_scores=np.array([0.75, 0.1]))
     measured.curve_intervals = ends if on_scale else None
     measured.power_curve_intervals = None if on_scale else ends

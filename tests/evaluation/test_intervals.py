@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
+from cvpl.estimates import Estimate
 from cvpl.evaluation.control import Roc, attributable_rate, power_at
 from cvpl.evaluation.groups.units import FEWEST_BLOCKS, choose_units
 from cvpl.evaluation.intervals import coverage
@@ -23,7 +24,6 @@ from cvpl.evaluation.intervals.bounds import (
 )
 from cvpl.evaluation.intervals.coverage import ENOUGH, FEWEST_RECORDS, LowestCoverage
 from cvpl.evaluation.intervals.intervals import (
-    Interval,
     attributable_from_power,
     attributable_intervals,
     left_out_intervals,
@@ -229,8 +229,9 @@ def test_the_hits_of_the_matched_count_alone():
 
 
 def test_what_is_attributed_at_a_false_rate_follows_from_the_power():
-    found = attributable_from_power(Interval(0.05, 0.43, "people", LowestCoverage(0.94, 0.99)), 0.05)
-    assert ends(found) == pytest.approx((0.0, 0.4))
+    found = attributable_from_power(Estimate(0.24, 0.05, 0.43, coverage=0.94), 0.05)
+    assert ends(found) == pytest.approx((0.0, 0.4)) and found.value == pytest.approx(0.2)
+    assert found.coverage == 0.94
     assert attributable_from_power(refused_interval("few"), 0.05) == refused_interval("few")
 
 
@@ -358,7 +359,8 @@ def test_an_interval_that_was_not_measured_is_refused_with_its_reason(found, why
 def test_an_interval_that_did_not_cover_is_refused(monkeypatch):
     sample = Sample(scores(30, 90))
     monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(ENOUGH, 0.99))
-    assert rate_intervals(sample, [0.9])[0].coverage == LowestCoverage(0.93, 0.99)
+    found = rate_intervals(sample, [0.9])[0]
+    assert (found.value, found.coverage, found.coverage_at_999) == (1 / 3, 0.93, 0.99)
     monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(0.929, 0.99))
     assert "0.929" in rate_intervals(sample, [0.9])[0].refused
 

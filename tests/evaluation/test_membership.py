@@ -13,8 +13,9 @@ from scipy.special import ndtr
 
 import cvpl
 from cvpl.assessment.diagnostics.membership import membership
+from cvpl.estimates import Estimate
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.intervals import Interval, refused_interval
+from cvpl.evaluation.intervals.intervals import refused_interval
 from cvpl.evaluation.membership import area_interval, area_under_curve, placements, read_at
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
@@ -122,7 +123,10 @@ def _outcome(power, refused=(), controls=500, has_control=True, faults=()):
     scores = np.array([power[0.05], 1.0])
 
     def interval(rate, confidence):
-        return refused_interval("few") if rate in refused else Interval(0.0, confidence, "people")
+        value = power[rate]
+        if rate in refused:
+            return refused_interval("few", value, confidence)
+        return Estimate(value, 0.0, confidence, confidence, "people")
 
     sample = Sample(np.arange(30.0))
     measured = SimpleNamespace(

@@ -10,9 +10,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import cvpl
-from cvpl.assessment.sections.population import population
 from cvpl.cli.main import app
-from cvpl.evaluation.population import population_size, precision_at_prior
+from cvpl.evaluation.population import population, population_size, precision_at_prior
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections

@@ -92,7 +92,7 @@ def test_a_control_that_resembles_the_originals_more_than_itself_is_told_apart()
     assert found is not None and found.across
     said = control_likeness(mine, both(near, others), rng)
     assert said.relations.across and "resemble rows of the originals" in said.relations.message
-    assert said.relations.message in said.alarms
+    assert said.relations.message in said.figures.alarms
 
 
 def test_the_statistic_counts_mates_in_the_own_table_by_hand():

@@ -14,7 +14,7 @@ from cvpl.evaluation.singling_out.compiled_tally import CompiledTally
 from cvpl.evaluation.singling_out.exact_rows import exact_rows
 from cvpl.evaluation.singling_out.predicate_columns import Condition
 from cvpl.evaluation.singling_out.predicate_rates import among_as_many, predicate_rates, singled_out
-from cvpl.evaluation.singling_out.predicates import AskedTable, SeenRelease, write_predicates
+from cvpl.evaluation.singling_out.predicates import QueryTable, SeenRelease, write_predicates
 from cvpl.evaluation.singling_out.shared_codes import SharedCodes, uniques
 from cvpl.evaluation.singling_out.tally import Tally
 from cvpl.tables.columns import ColumnSpec
@@ -141,7 +141,7 @@ def read(original, released, control=None, **kinds):
 
 def met(table, asked, names, groups):
     """The records of a table that meet each predicate."""
-    tested = AskedTable(table, names, groups)
+    tested = QueryTable(table, names, groups)
     return [tested.meeting(predicate).tolist() for predicate in asked]
 
 
@@ -291,7 +291,7 @@ def test_a_larger_control_is_thinned(people_asked):
 
 def test_predicates_on_the_same_person_are_one_unit():
     """Two predicates that single out record 0 share a unit; a miss is its own."""
-    table = AskedTable.__new__(AskedTable)
+    table = QueryTable.__new__(QueryTable)
     table.meeting = lambda predicate, most: np.array({0: [0], 1: [0], 2: [3], 3: [], 4: [1, 2]}[predicate], dtype=int)
     table.rows = 4
     hits, units = singled_out(range(5), table)

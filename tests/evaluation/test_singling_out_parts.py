@@ -13,7 +13,7 @@ import pytest
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.singling_out import compiled_tally, predicates
 from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
-from cvpl.evaluation.singling_out.predicates import AskedTable, SeenRelease, write_predicates
+from cvpl.evaluation.singling_out.predicates import QueryTable, SeenRelease, write_predicates
 from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
 from cvpl.evaluation.singling_out.shared_codes import SharedCodes
 from cvpl.evaluation.singling_out.tally import Tally
@@ -76,8 +76,8 @@ def test_a_second_record_is_looked_for_after_the_first_was_found():
         candidates=lambda _: [slice(0, 2)], rows=lambda _: parts, meets=lambda rows, _: np.ones(len(rows), dtype=bool)
     )
     table = SimpleNamespace(columns=[column], rows=1_000_000)
-    assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 1).tolist() == [0, 7]
-    assert AskedTable.meeting(table, (SimpleNamespace(column=0),), 0).tolist() == [0]
+    assert QueryTable.meeting(table, (SimpleNamespace(column=0),), 1).tolist() == [0, 7]
+    assert QueryTable.meeting(table, (SimpleNamespace(column=0),), 0).tolist() == [0]
 
 
 @pytest.mark.parametrize(("missing", "wanted"), [(0, []), (1, ["missing"]), (2, [])])

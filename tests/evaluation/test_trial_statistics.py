@@ -16,13 +16,12 @@ import pytest
 
 from cvpl.errors import UsageError
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.trials.budget import alarm, largest_power
+from cvpl.evaluation.trials.budget import allowed_powers, largest_power
 from cvpl.evaluation.trials.exposure import exposure, linked_at
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.guesses import SHARES
 from cvpl.evaluation.trials.one_run import audit_budget, epsilon_bound, p_value
 from cvpl.evaluation.trials.rounds_error import TwoWayError, two_way_error
-from cvpl.evaluation.trials.spread import spread_over_draws
 from cvpl.evaluation.trials.two_way import power_over_rounds
 from cvpl.randomness import stream
 from examples import examples
@@ -88,9 +87,9 @@ def test_power_and_its_interval_are_those_of_plain_loops(seed, rounds, missing, 
     by_round, people, draws, between = own_errors(scores, inside, list(units), rate)
     mean = sum(by_round) / rounds
     assert found.by_round == pytest.approx(by_round)
-    assert found.people_error == pytest.approx(math.sqrt(people))
-    assert found.draws_error == pytest.approx(math.sqrt(draws))
-    assert found.degrees == rounds - 1
+    assert found.figures.people_error == pytest.approx(math.sqrt(people))
+    assert found.figures.draws_error == pytest.approx(math.sqrt(draws))
+    assert found.figures.degrees == rounds - 1
     ever = {unit for unit, row, own in zip(units, scores, inside, strict=True) if not np.isnan(row[own]).all()}
     t, half = T_95[rounds - 1], T_95[rounds - 1] * math.sqrt(max(people + draws - between / rounds, people, draws))
     counts = [
@@ -101,11 +100,11 @@ def test_power_and_its_interval_are_those_of_plain_loops(seed, rounds, missing, 
     if few:
         ends.append(own_wilson(mean, len(ever) / 1.1, t))
     low, high = max(0.0, min(pair[0] for pair in ends)), min(1.0, max(pair[1] for pair in ends))
-    assert found.power.estimate == pytest.approx(mean)
-    assert (found.power.low, found.power.high) == pytest.approx((low, high), abs=1e-6)
-    assert found.risk.low == pytest.approx((found.power.low - rate) / (1 - rate))
-    assert found.risk.high == pytest.approx((found.power.high - rate) / (1 - rate))
-    spread = spread_over_draws(found)
+    assert found.figures.power == pytest.approx(mean)
+    assert (found.figures.low, found.figures.high) == pytest.approx((low, high), abs=1e-6)
+    assert found.risk("a").low == pytest.approx((found.figures.low - rate) / (1 - rate))
+    assert found.risk("a").high == pytest.approx((found.figures.high - rate) / (1 - rate))
+    spread = found.spread
     assert spread.deviation == pytest.approx(math.sqrt(max(0.0, draws * rounds - between)))
     assert spread.people == pytest.approx(math.sqrt(between))
     assert (spread.smallest, spread.largest) == (min(found.by_round), max(found.by_round))
@@ -116,10 +115,10 @@ def test_a_power_of_0_or_1_in_all_rounds_has_an_interval_with_a_width(lift, end)
     scores, inside, _ = trial(4, people=200, rounds=8, lift=lift)
     found = power_over_rounds(scores, inside, 0.05)
     assert set(found.by_round) == {end}
-    assert found.people_error == found.draws_error == 0
+    assert found.figures.people_error == found.figures.draws_error == 0
     t2 = T_95[7] ** 2
-    assert found.power.high - found.power.low == pytest.approx(t2 / (200 / 1.1 + t2))
-    assert end in (found.power.low, found.power.high)
+    assert found.figures.high - found.figures.low == pytest.approx(t2 / (200 / 1.1 + t2))
+    assert end in (found.figures.low, found.figures.high)
 
 
 @pytest.mark.parametrize(
@@ -143,8 +142,8 @@ def test_people_explain_the_spread_of_a_mechanism_without_randomness():
             own, other = rng.normal(size=(2, 400, 1))
             scores = np.where(inside, own + 1.5 + shift * rng.normal(size=8), other)
             power = power_over_rounds(scores, inside, 0.1)
-            between = power.draws_error**2 * 8
-            spreads.append((between, power.error.between_people**2, spread_over_draws(power).deviation))
+            between = power.error.draws**2 * 8
+            spreads.append((between, power.error.between_people**2, power.spread.deviation))
         found.append(np.mean(spreads, axis=0))
     (still, explained, _), (_, _, moved) = found
     assert explained == pytest.approx(still, rel=0.35)
@@ -224,8 +223,8 @@ def test_exposure_is_that_of_plain_loops(coins):
     assert found.when_out.times == pytest.approx(times_out)
     assert found.when_in.rates == pytest.approx(rates_in)
     assert found.when_out.rates == pytest.approx(rates_out)
-    assert found.most_exposed.when_in.estimate == pytest.approx(tenth_in)
-    assert found.most_exposed.when_out.estimate == pytest.approx(tenth_out)
+    assert found.most_exposed.when_in.value == pytest.approx(tenth_in)
+    assert found.most_exposed.when_out.value == pytest.approx(tenth_out)
     assert found.most_exposed.when_in.low < tenth_in < found.most_exposed.when_in.high
 
 
@@ -309,14 +308,14 @@ def test_the_largest_power_of_pure_budgets_is_as_published():
 def test_an_alarm_compares_lower_ends_that_hold_together():
     scores, inside, _ = trial(10, people=1000, rounds=8, lift=2.0)
     powers = [power_over_rounds(scores, inside, rate) for rate in (0.01, 0.05, 0.1)]
-    found = alarm(powers, 1.0, 1e-5)
+    found = allowed_powers(powers, lambda rate: largest_power(1.0, rate, 1e-5))
     for item, power in zip(found, powers, strict=True):
         assert item.allowed == largest_power(1.0, item.false_rate, 1e-5)
-        assert item.low == power.at(1 - 0.05 / 3).low < power.power.low
+        assert item.low == power.low_at(1 - 0.05 / 3) < power.figures.low
         assert item.exceeded == (item.low > item.allowed)
     assert [item.exceeded for item in found] == [True] * 3
-    assert not any(item.exceeded for item in alarm(powers, 5.0))
-    assert alarm([], 1.0) == ()
+    assert not any(item.exceeded for item in allowed_powers(powers, lambda rate: largest_power(5.0, rate)))
+    assert allowed_powers([], lambda rate: 1.0) == []
 
 
 def test_a_mechanism_at_its_budget_raises_no_alarm():
@@ -328,8 +327,8 @@ def test_a_mechanism_at_its_budget_raises_no_alarm():
         chance = 1 / (1 + math.exp(-1.0))
         published = rng.random(inside.shape) < np.where(inside, chance, 1 - chance)
         powers = [power_over_rounds(published.astype(float), inside, rate) for rate in (0.05, 1 - chance)]
-        reached.append(powers[1].power.estimate)
-        alarms += any(item.exceeded for item in alarm(powers, 1.0))
+        reached.append(powers[1].figures.power)
+        alarms += any(item.exceeded for item in allowed_powers(powers, lambda rate: largest_power(1.0, rate)))
     assert alarms <= 0.05 * examples(40)
     assert np.mean(reached) == pytest.approx(largest_power(1.0, 1 - chance), abs=0.03)
 

@@ -181,8 +181,8 @@ def test_the_interval_of_a_difference_is_about_as_wide_as_a_paired_bootstrap_s(s
         i, j = rng.integers(1500, size=1500), rng.integers(1500, size=1500)
         values.append(power_at(first[0][i], first[1][j], 0.05) - power_at(second[0][i], second[1][j], 0.05))
     width = 2 * 1.96 * float(np.std(values))
-    assert found.estimate == pytest.approx(power_at(*first, 0.05) - power_at(*second, 0.05))
-    assert 0.95 * width < found.interval.high - found.interval.low < 1.45 * width
+    assert found.estimate.value == pytest.approx(power_at(*first, 0.05) - power_at(*second, 0.05))
+    assert 0.95 * width < found.estimate.high - found.estimate.low < 1.45 * width
 
 
 def test_what_people_share_makes_the_difference_surer():
@@ -191,22 +191,22 @@ def test_what_people_share_makes_the_difference_surer():
     paired = difference(first, second)
     alone = difference(first, replace(second, originals=np.zeros(600), controls=np.zeros(500)))
     assert paired.correlation > 0.4
-    assert paired.interval.high - paired.interval.low < 0.8 * (alone.interval.high - alone.interval.low)
+    assert paired.estimate.high - paired.estimate.low < 0.8 * (alone.estimate.high - alone.estimate.low)
 
 
 def test_a_difference_turned_round_has_its_ends_turned_round():
     rng = np.random.default_rng(4)
     first, second = (describe(item) for item in world(rng, 0.5))
     one, other = difference(first, second), difference(second, first)
-    assert (one.estimate, one.interval.low, one.interval.high) == pytest.approx(
-        (-other.estimate, -other.interval.high, -other.interval.low)
+    assert (one.estimate.value, one.estimate.low, one.estimate.high) == pytest.approx(
+        (-other.estimate.value, -other.estimate.high, -other.estimate.low)
     )
 
 
 def test_the_same_scores_are_tied():
     scores = world(np.random.default_rng(5), 0.5)[0]
     found = difference(describe(scores), describe(scores))
-    assert found.estimate == 0
+    assert found.estimate.value == 0
     assert found.tied
 
 
@@ -215,31 +215,31 @@ def test_what_is_attributable_by_power_follows_the_power():
     first, second = (describe(item) for item in world(np.random.default_rng(6), 0.5))
     power = difference(first, second)
     found = difference(attributable_by_power(first, 0.05), attributable_by_power(second, 0.05))
-    expected = [item / 0.95 for item in (power.estimate, power.interval.low, power.interval.high)]
-    assert [found.estimate, found.interval.low, found.interval.high] == pytest.approx(expected)
+    expected = [item / 0.95 for item in (power.estimate.value, power.estimate.low, power.estimate.high)]
+    assert [found.estimate.value, found.estimate.low, found.estimate.high] == pytest.approx(expected)
 
 
 def test_a_difference_is_refused_where_either_interval_is():
     rng = np.random.default_rng(7)
     few = describe(world(rng, 0.5, 600, 60)[0])
     found = difference(describe(world(rng, 0.5)[0]), replace(few, controls=np.zeros(500)))
-    assert found.interval.refused.startswith("3 controls above the threshold")
+    assert found.estimate.refused.startswith("3 controls above the threshold")
     assert found.tied
 
 
 def test_a_difference_between_two_kinds_of_base_is_refused():
     first, second = (describe(item) for item in world(np.random.default_rng(8), 0.5))
     found = difference(first, replace(second, basis="own_match_left_out"))
-    assert found.interval.low is None
+    assert found.estimate.low is None
     assert found.tied
 
 
 def test_a_difference_that_was_measured_not_to_hold_is_refused(monkeypatch):
     first, second = (describe(item) for item in world(np.random.default_rng(9), 0.5))
-    assert difference(first, second).interval.low is not None
+    assert difference(first, second).estimate.low is not None
     monkeypatch.setitem(coverage.DIFFERENCES, ("power", "people"), LowestCoverage(0.929, 0.99))
     found = difference(first, second)
-    assert found.interval.refused == "it held the truth in 0.929 of the runs of a world, and 0.93 is asked for"
+    assert found.estimate.refused == "it held the truth in 0.929 of the runs of a world, and 0.93 is asked for"
 
 
 @pytest.mark.parametrize(

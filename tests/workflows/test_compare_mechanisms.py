@@ -119,12 +119,12 @@ def test_the_variance_of_a_difference_is_that_of_plain_loops():
     assert together > 0.2 and found.correlation == pytest.approx(together)
     one, other = (item.interval(0.95) for item in (first, second))
     x, y = first.estimate - one.low, other.high - second.estimate
-    assert found.interval.low == pytest.approx(found.estimate - math.sqrt(x * x + y * y - 2 * together * x * y))
+    assert found.estimate.low == pytest.approx(found.estimate.value - math.sqrt(x * x + y * y - 2 * together * x * y))
     x, y = one.high - first.estimate, second.estimate - other.low
-    assert found.interval.high == pytest.approx(found.estimate + math.sqrt(x * x + y * y - 2 * together * x * y))
-    assert found.interval.method == "paired, people and draws"
+    assert found.estimate.high == pytest.approx(found.estimate.value + math.sqrt(x * x + y * y - 2 * together * x * y))
+    assert found.estimate.method == "paired, people and draws"
     # Printed by `benchmarks/coverage_bench.py draws`; an interval is offered from 0.93 on.
-    assert found.interval.coverage.at_95 >= coverage.ENOUGH
+    assert found.estimate.coverage >= coverage.ENOUGH
 
 
 def test_a_share_over_draws_is_that_of_plain_loops():

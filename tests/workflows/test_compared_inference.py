@@ -12,9 +12,9 @@ from rich.console import Console
 
 import cvpl
 from benchmark_folders import HEAD, write
+from cvpl.assessment.diagnostics.inference import UNSEEN
 from cvpl.assessment.planning.progress import Phase
 from cvpl.assessment.planning.work import Work
-from cvpl.assessment.sections.inference import UNSEEN
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
 from cvpl.reports.page import notebook_markdown, report_page
 from cvpl.reports.terminal import show

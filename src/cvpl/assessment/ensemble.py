@@ -26,13 +26,10 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.estimates import CONFIDENCE, Estimate
 from cvpl.evaluation.groups.draw_by_unit import people_draw
-from cvpl.evaluation.intervals.intervals import Interval
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.risk import (
-    Risk,
-    RiskBasis,
     RiskReading,
     best_candidate,
     certain_risk,
@@ -41,7 +38,8 @@ from cvpl.evaluation.risk import (
     risk_by_matches,
 )
 from cvpl.randomness import stream
-from cvpl.result import SelfRate, Validity
+from cvpl.result import BestCandidate, Risk, SelfRate, Validity
+from cvpl.result.verdict import RiskBasis
 from cvpl.tables.pair import Inputs
 
 _MANY = 3
@@ -125,8 +123,10 @@ class EnsembleOutcome:
         measured = self.outcomes[name].measured
         rate = self.reading.false_rate
         if rate is not None:
-            return risk_by_control(name, measured, rate, self.confidence) if measured.has_control else None
-        return risk_by_matches(name, measured, self.confidence)
+            if not measured.has_control:
+                return None
+            return risk_by_control(name, measured, rate, self.confidence, self.among)
+        return risk_by_matches(name, measured, self.confidence, self.among)
 
     @cached_property
     def risks(self) -> dict[str, Risk]:
@@ -148,8 +148,8 @@ class EnsembleOutcome:
         return certain_risk(self.counted, self.headline, rate, self.among)
 
     @cached_property
-    def best_candidate(self) -> tuple[str, float, Interval, int] | None:
-        """The attacker with the highest top-1 hit rate, that rate, its corrected interval, and the attacker count."""
+    def best_candidate(self) -> BestCandidate | None:
+        """The highest top-1 hit rate over attackers, with its interval corrected for the pick."""
         able = self.qualified or self.outcomes
         hits = {name: best_candidate(item.measured) for name, item in able.items()}
         known = {name: rate for name, rate in hits.items() if rate is not None}
@@ -157,8 +157,8 @@ class EnsembleOutcome:
             return None
         name = max(known, key=lambda key: compared(known[key]))
         among = len(known) + len(self.screened)
-        interval = able[name].measured.top1_interval_at(1 - (1 - CONFIDENCE) / among)
-        return name, known[name], interval or Interval(None, None, "none"), among
+        found = able[name].measured.top1_interval_at(1 - (1 - CONFIDENCE) / among) or Estimate(known[name])
+        return BestCandidate.of(found, attacker=name, among=among)
 
     @property
     def picked(self) -> out.Picked | None:

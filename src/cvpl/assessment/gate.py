@@ -9,6 +9,7 @@ from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.verdict import missing
 from cvpl.config.written import PolicyConfig
+from cvpl.estimates import Estimate
 from cvpl.evaluation.contradictions import (
     TOP1_ABOVE_ATTRIBUTABLE,
     figures_of,
@@ -18,7 +19,6 @@ from cvpl.evaluation.contradictions import (
     top1_unexplained,
 )
 from cvpl.evaluation.groups.subgroups import Subgroups
-from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.policy import AT_LEAST, FALSE_RATE_OF, Figure, PolicyDecision, judge
 from cvpl.evaluation.risk import best_candidate
@@ -235,9 +235,9 @@ def _hits(ensemble: EnsembleOutcome) -> float:
     best = ensemble.best_candidate
     if best is None:
         return 0.0
-    truth = ensemble.outcomes[best[0]].measured.truth
+    truth = ensemble.outcomes[best.attacker].measured.truth
     share = float(truth.has_match.mean()) if truth is not None and truth.complete else 1.0
-    return best[1] * share
+    return best.estimate * share
 
 
 def _without_control(
@@ -249,10 +249,9 @@ def _without_control(
     best = ensemble.best_candidate
     if best is None:
         return ()
-    _, estimate, interval, _ = best
-    if interval.high is None:
+    if best.high is None:
         return ("there is no control, and the top-1 hit rate has no interval",)
-    hits = disclosure.grid(_PEOPLE["top1_hit_rate"]).up(estimate if policy.bound == "estimate" else interval.high)
+    hits = disclosure.grid(_PEOPLE["top1_hit_rate"]).up(best.estimate if policy.bound == "estimate" else best.high)
     if policy.max is None or hits <= policy.max:
         return ()
     return (f"there is no control, and the top-1 hit rate of up to {hits:.1%} is above the limit",)
@@ -274,7 +273,7 @@ def _ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> En
     return _of(measured.rate, measured.rate_interval)
 
 
-def _of(estimate: float | None, ends: Interval | None) -> Ends:
+def _of(estimate: float | None, ends: Estimate | None) -> Ends:
     """The ends; without an interval a figure has too few people and is no estimate either."""
     high = None if ends is None else ends.high
     return None if high is None else estimate, high

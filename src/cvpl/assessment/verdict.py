@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.evaluation.intervals.intervals import interval_fields
-from cvpl.evaluation.intervals.shares import CONFIDENCE
-from cvpl.evaluation.risk import Risk
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind, caveats
 from cvpl.result.verdict import TOO_FEW
@@ -33,29 +31,6 @@ COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value ch
 """The checks that look for rows of originals in the release, and what they found."""
 
 
-def risk_section(risk: Risk | None, ensemble: EnsembleOutcome) -> out.Risk | None:
-    """A risk of this ensemble as a section of the result."""
-    if risk is None:
-        return None
-    # A risk at another false-positive rate, or of another attacker, is corrected for using both rates.
-    looked_at = ensemble.among * (2 if risk is ensemble.certain else 1)
-    return risk_at(risk, ensemble.among, 1 - (1 - CONFIDENCE) / looked_at)
-
-
-def risk_at(risk: Risk, among: int, confidence: float) -> out.Risk:
-    """A risk as a section, with the number of attackers it was picked from and the confidence of its interval."""
-    return out.Risk(
-        estimate=risk.estimate,
-        power=risk.power,
-        false_rate=risk.false_rate,
-        basis=risk.basis,
-        attacker=risk.attacker,
-        among=among,
-        confidence=confidence,
-        **interval_fields(risk.interval),
-    )
-
-
 def bounded(risk: out.Risk | None, findings: Iterable[out.Finding]) -> out.Risk | None:
     """The risk, but with 1 as its upper end if the attackers are blind: nothing bounds what they cannot see."""
     if risk is None or risk.high is None or blind(findings) is None:
@@ -63,24 +38,36 @@ def bounded(risk: out.Risk | None, findings: Iterable[out.Finding]) -> out.Risk 
     return risk.model_copy(update={"high": 1.0})
 
 
-def best_candidate_section(ensemble: EnsembleOutcome) -> out.BestCandidate | None:
-    """The highest top-1 hit rate over attackers."""
-    if ensemble.best_candidate is None:
-        return None
-    name, estimate, interval, among = ensemble.best_candidate
-    return out.BestCandidate(estimate=estimate, low=interval.low, high=interval.high, attacker=name, among=among)
-
-
 def verdict(ensemble: EnsembleOutcome, findings: Sequence[out.Finding], disclosure: Disclosure) -> out.Verdict:
     """The verdict on the release, from its figures as they are published."""
+    return verdict_of_published(
+        ensemble,
+        findings,
+        disclosure.k,
+        risk=disclosure.published_or_none(ensemble.risk),
+        certain=disclosure.published_or_none(ensemble.certain),
+        best_candidate=disclosure.published_or_none(ensemble.best_candidate),
+    )
+
+
+def verdict_of_published(
+    ensemble: EnsembleOutcome,
+    findings: Sequence[out.Finding],
+    k: int,
+    *,
+    risk: out.Risk | None,
+    certain: out.Risk | None,
+    best_candidate: out.BestCandidate | None,
+) -> out.Verdict:
+    """The verdict on the release, from published figures that are not bounded by what attackers cannot see."""
     small = [finding.message for finding in findings if finding.check == TOO_FEW]
     figures = out.VerdictFigures(
         reasons=[*ensemble.reasons, *small],
-        risk=disclosure.published_or_none(risk_section(ensemble.risk, ensemble)),
-        certain=disclosure.published_or_none(risk_section(ensemble.certain, ensemble)),
-        best_candidate=disclosure.published_or_none(best_candidate_section(ensemble)),
+        risk=risk,
+        certain=certain,
+        best_candidate=best_candidate,
         missing=missing(ensemble),
-        copies=copied_rows(findings, disclosure.k),
+        copies=copied_rows(findings, k),
         control_fault=control_fault(findings),
         blind=blind(findings),
         caveats=caveats(findings),
@@ -149,6 +136,5 @@ def missing(ensemble: EnsembleOutcome) -> str:
     if measured.attack.original.rows < FEWEST_RECORDS:
         rows = measured.attack.original.rows
         return f"there are too few originals ({rows:,}; an interval needs at least {FEWEST_RECORDS})"
-    return (
-        f"no interval is offered ({ensemble.reading.refused or measured.power_interval(0.05).refused or 'unmeasured'})"
-    )
+    refused = ensemble.reading.refused or measured.power_interval(FALSE_RATE).refused
+    return f"no interval is offered ({refused or 'unmeasured'})"

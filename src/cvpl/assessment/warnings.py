@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from cvpl.assessment.disclosure import published_figures
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.config.resolved import FEWEST_WITH_REFERENCE
 from cvpl.evaluation.contradictions import AuditWarning, contradictions, figures_of
-from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.measurement import Measurement
 from cvpl.operators.vectorization import MOST_LABELS
-from cvpl.result import Sensitivity
+from cvpl.result import Sensitivity, Warning_
 from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
@@ -41,7 +42,7 @@ def notices(
     measured: Measurement,
     ensemble: EnsembleOutcome,
     inputs: Inputs,
-    likeness: ControlLikeness | None,
+    likeness: ControlTests | None,
     disclosure: Disclosure,
     swings: Sensitivity | None = None,
 ) -> list[AuditWarning]:
@@ -58,7 +59,8 @@ def notices(
             spread_by_encoding=swings.spread_by_encoding,
         )
     found += contradictions(published_figures(seen, disclosure))
-    found += [AuditWarning("control_unlike", alarm) for alarm in (likeness.alarms if likeness is not None else ())]
+    if likeness is not None:
+        found += [AuditWarning("control_unlike", alarm) for alarm in likeness.figures.alarms]
     if ensemble.left_out:
         found.append(attackers_left_out(ensemble))
     found += too_many_labels(ensemble)
@@ -87,3 +89,8 @@ def notices(
         found.append(AuditWarning("no_matches", "no declared identity is in both tables: no match is known"))
     told = [notice.describe(disclosure) for notice in inputs.pair.measured]
     return found + [AuditWarning("columns", text) for text in (*inputs.pair.notices, *told) if text is not None]
+
+
+def warning_sections(found: Iterable[AuditWarning]) -> list[Warning_]:
+    """Warnings with a link to their documentation, as a result has them."""
+    return [Warning_(rule=warning.rule, message=warning.message, docs=warning.docs) for warning in found]

@@ -25,6 +25,7 @@ from cvpl.charts.style import (
     full_percent_axis,
     percent_axis,
 )
+from cvpl.estimates import FALSE_RATE
 from cvpl.result import TrialResult
 from cvpl.wording import counted, in_words, percent, span
 
@@ -128,7 +129,7 @@ def round_powers(result: TrialResult) -> Chart | None:
             marks = marked.mark_point(filled=True, size=size, opacity=1 if size > 50 else 0.75)
             layers.append(marks.encode(x=x, y=y, color=colours(used), shape=shape))
     drawn = alt.layer(*layers).properties(width=WIDTH - 20, height=(BAR + 8) * len(labels))
-    middle = result.power_at(0.05)
+    middle = result.power_at(FALSE_RATE)
     description = (
         f"The power at false-positive rates of 1%, 5% and 10% over {counted(len(result.finished), 'round')}; at 5% "
         f"{in_words(None if middle is None else middle.power, k=result.suppress_below)}. Dots are single rounds, lines "

@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.result import BlockScheme, BlockSizeClass
 from cvpl.search.blocks import Partition
 
 LARGEST = 0.10
 MOST_OF_THE_WORK = 0.80
 
 
-@dataclass(frozen=True)
-class SizeClass:
-    """Number of blocks with `fewest` to `most` protected records, and their pairs."""
+def block_sizes(partition: Partition, k: int = 1) -> BlockScheme:
+    """Compute the block sizes under one scheme: a size counts protected records, work counts pairs that share a block.
 
-    fewest: int
-    most: int
-    blocks: int
-    pairs: int
-
-
-@dataclass(frozen=True)
-class BlockSizes:
-    """Block sizes under one scheme: a size counts protected records, work counts pairs that share a block.
-
-    With compatible keys, a block is a set of originals with the same candidates.
-
-    `count` is the number of blocks with both originals and protected records; blocks with one side only are counted
-    separately. `sizes` are classes from each power of two to the next, including empty classes in between.
-    """
-
-    count: int
-    original_only: int
-    protected_only: int
-    smallest: int
-    median: float
-    mean: float
-    largest: int
-    pairs: int
-    share_of_all_pairs: float
-    work_in_largest_tenth: float
-    blocks_with_80_percent_of_work: int
-    sizes: tuple[SizeClass, ...] = ()
-
-
-def block_sizes(partition: Partition, k: int = 1) -> BlockSizes:
-    """Compute the block sizes under one scheme.
+    With compatible keys, a block is a set of originals with the same candidates. `count` is the number of blocks with
+    both originals and protected records; blocks with one side only are counted separately. `sizes` are classes from
+    each power of two to the next, including empty classes in between.
 
     With k above 1 the smallest blocks that have fewer than k protected records together are left out, so that nothing
     tells of a few people in blocks of their own; sizes below k are one class.
@@ -61,7 +30,7 @@ def block_sizes(partition: Partition, k: int = 1) -> BlockSizes:
     pairs = int(work.sum())
     done = np.cumsum(work)
     tenth = max(1, int(np.ceil(LARGEST * len(work)))) if len(work) else 0
-    return BlockSizes(
+    return BlockScheme(
         count=int(both.sum()),
         original_only=int(((queries > 0) & (candidates == 0)).sum()),
         protected_only=partition.unmet(),
@@ -85,16 +54,23 @@ def _of_many(sizes: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
     return kept
 
 
-def _classes(sizes: NDArray[np.int64], pairs: NDArray[np.int64], k: int) -> tuple[SizeClass, ...]:
+def _classes(sizes: NDArray[np.int64], pairs: NDArray[np.int64], k: int) -> list[BlockSizeClass]:
     """The classes 1, 2 to 3, 4 to 7, ..., from the smallest block's class to the largest block's.
 
     All classes that begin below k are one, which is always there if k is above 1.
     """
     if not len(sizes):
-        return ()
+        return []
     number = np.frexp(sizes)[1] - 1
     blocks, work = np.bincount(number), np.bincount(number, weights=pairs)
     small = int(np.ceil(np.log2(k)))
-    first = [SizeClass(1, (1 << small) - 1, int(blocks[:small].sum()), int(work[:small].sum()))] if small else []
+    found = []
+    if small:
+        few = BlockSizeClass(
+            fewest=1, most=(1 << small) - 1, blocks=int(blocks[:small].sum()), pairs=int(work[:small].sum())
+        )
+        found.append(few)
     rest = range(max(small, int(number.min())), len(blocks))
-    return (*first, *(SizeClass(1 << at, (2 << at) - 1, int(blocks[at]), int(work[at])) for at in rest))
+    return found + [
+        BlockSizeClass(fewest=1 << at, most=(2 << at) - 1, blocks=int(blocks[at]), pairs=int(work[at])) for at in rest
+    ]

@@ -9,7 +9,7 @@ tables that are compared have one row of each.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from statistics import NormalDist
 
@@ -21,6 +21,7 @@ from cvpl.evaluation.linear_separation import classifier_test
 from cvpl.evaluation.related_rows import RelatedRows, related_rows
 from cvpl.evaluation.repeated_rows import RepeatedRows, repeated_rows
 from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
+from cvpl.result import ColumnLikeness, ControlLikeness
 from cvpl.result.rounding import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, Labels, Table
 from cvpl.tables.keys.row_keys import row_keys
@@ -44,18 +45,11 @@ MOST_JOINT = 5_000
 
 
 @dataclass(frozen=True)
-class ColumnLikeness:
-    """The difference between a column's distributions in the two tables.
+class ColumnTest:
+    """The test of one column: its figures, the smaller of the two tests' p-values, and what is said about it."""
 
-    `distance` is the Kolmogorov-Smirnov distance for numbers and times and the total variation for labels, among known
-    values; `missing` is the difference in missing shares. `p_value` is the smaller of the two tests' p-values.
-    """
-
-    column: str
-    distance: float
-    missing: float
+    figures: ColumnLikeness
     p_value: float
-    differs: bool
     message: str
 
 
@@ -115,34 +109,53 @@ NO_RELATIONS = Relations(None, "rows of a table do not resemble each other more 
 
 
 @dataclass(frozen=True)
-class ControlLikeness:
-    """The results of all tests of a control; `alarms` holds a sentence for each alarm, and no cell."""
+class ControlTests:
+    """All tests of a control: the figures of a result, and beside them what each test says."""
 
-    columns: tuple[ColumnLikeness, ...]
+    figures: ControlLikeness
+    columns: tuple[ColumnTest, ...]
     joint: JointLikeness
     copies: CopiedShare
-    enough: bool
     doubles: Doubles
     relations: Relations = NO_RELATIONS
 
     @property
-    def alarms(self) -> tuple[str, ...]:
-        """The messages of the tests that raised an alarm."""
-        looks: tuple[ColumnLikeness | JointLikeness, ...] = (*self.columns, self.joint)
-        found = [look.message for look in looks if look.differs]
-        found += [self.copies.message] if self.copies.suspicious else []
-        found += [self.doubles.message] if self.doubles.suspicious else []
-        return (*found, self.relations.message) if self.relations.found is not None else tuple(found)
+    def differences(self) -> list[str]:
+        """What is said about columns that differ, and about all of them together if they do."""
+        found = [column.message for column in self.columns if column.figures.differs]
+        return [*found, self.joint.message] if self.joint.differs else found
 
-    @property
-    def alike(self) -> bool:
-        """Whether no test raised an alarm."""
-        return not self.alarms
+    @classmethod
+    def of(
+        cls,
+        columns: tuple[ColumnTest, ...],
+        joint: JointLikeness,
+        copies: CopiedShare,
+        doubles: Doubles,
+        relations: Relations,
+        *,
+        enough: bool,
+    ) -> ControlTests:
+        """The tests with their figures; `alarms` has a sentence for each test that raised one, and no cell."""
+        figures = ControlLikeness(
+            alike=True,
+            enough=enough,
+            area=joint.area,
+            copies_beyond_chance=copies.beyond_chance,
+            columns=[column.figures for column in columns],
+            alarms=[],
+        )
+        found = cls(figures, columns, joint, copies, doubles, relations)
+        alarms = found.differences
+        alarms += [copies.message] if copies.suspicious else []
+        alarms += [doubles.message] if doubles.suspicious else []
+        alarms += [relations.message] if relations.found is not None else []
+        return replace(found, figures=figures.model_copy(update={"alike": not alarms, "alarms": alarms}))
 
 
 def control_likeness(
     original: Table, control: Table, rng: np.random.Generator, grid: RoundingGrid = ALL_NUMBERS
-) -> ControlLikeness:
+) -> ControlTests:
     """Compare a control with the originals: column by column, jointly, and by rows that are equal or related.
 
     The tables have the same columns and label codes, and rows that are independent of each other unless a test alarms.
@@ -167,7 +180,7 @@ def control_likeness(
     joint = JointLikeness(
         found, error if math.isfinite(error) else None, differs, _joint_message(grid.nearest(found), differs)
     )
-    return ControlLikeness(columns, joint, copies, enough, doubles, relations)
+    return ControlTests.of(columns, joint, copies, doubles, relations, enough=enough)
 
 
 def _joint_message(found: float, differs: bool) -> str:
@@ -187,7 +200,12 @@ def _sample(table: Table, most: int, rng: np.random.Generator) -> Table:
 
 def _column(
     name: str, first: ColumnData, second: ColumnData, level: float, grid: RoundingGrid, *, enough: bool
-) -> ColumnLikeness:
+) -> ColumnTest:
+    """The test of one column.
+
+    The distance is that of Kolmogorov and Smirnov for numbers and times and the total variation for labels, among known
+    values; beside it stands the difference in missing shares.
+    """
     known = first.known(), second.known()
     distance, p_value = _known_distance(first, second, name)
     missing, p_missing = total_variation(*(np.bincount(item.astype(np.int64), minlength=2) for item in known))
@@ -200,7 +218,8 @@ def _column(
             f"column '{name}': {kind} are distributed differently in the control and the originals (distance "
             f"{grid.nearest(distance if apart[0] else missing):.2f}): the control comes from another population"
         )
-    return ColumnLikeness(name, distance, missing, min(p_value, p_missing), differs, message)
+    figures = ColumnLikeness(column=name, distance=distance, missing=missing, differs=differs)
+    return ColumnTest(figures, min(p_value, p_missing), message)
 
 
 @singledispatch

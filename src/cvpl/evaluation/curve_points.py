@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cvpl.estimates import Estimate
 from cvpl.evaluation.control import attributable_rate
-from cvpl.evaluation.intervals.intervals import Interval
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, Measurement
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.result import CurvePoint
@@ -30,9 +30,9 @@ def curve_points(measured: Measurement) -> list[CurvePoint]:
 def _point(
     threshold: float | None,
     rate: float,
-    bounds: Interval,
+    bounds: Estimate,
     base: float | None,
-    beyond: Iterator[Interval],
+    beyond: Iterator[Estimate],
     false_rate: float | None = None,
 ) -> CurvePoint:
     attributable = next(beyond, None)

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
-from cvpl.estimates import FALSE_RATE
+from cvpl.estimates import CONFIDENCE, FALSE_RATE, Estimate
 from cvpl.evaluation.attack_rates import attack_rates, base_scores
 from cvpl.evaluation.calibration import has_wrong_candidates, no_wrong_candidates, smallest_threshold
 from cvpl.evaluation.control import FALSE_RATES, Basis, Roc, power_at
 from cvpl.evaluation.distributions import exceedance
-from cvpl.evaluation.intervals.intervals import Interval, Method, attributable_from_power, refused_interval
-from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.intervals.intervals import Method, attributable_from_power, refused_interval
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.rates import integrated_risk, risk_curve, worst_case_risk
 from cvpl.evaluation.truth import Truth, evaluate_truth
@@ -54,14 +53,14 @@ class Measurement:
     base_rate: float | None
     attributable: float | None
     power: dict[float, float] | None
-    rate_interval: Interval | None = None
-    curve_intervals: list[Interval] | None = None
-    base_interval: Interval | None = None
-    attributable_interval: Interval | None = None
-    power_intervals: dict[float, Interval] | None = None
-    power_curve_intervals: list[Interval] | None = None
-    attributable_curve_intervals: list[Interval] | None = None
-    top1_interval: Interval | None = None
+    rate_interval: Estimate | None = None
+    curve_intervals: list[Estimate] | None = None
+    base_interval: Estimate | None = None
+    attributable_interval: Estimate | None = None
+    power_intervals: dict[float, Estimate] | None = None
+    power_curve_intervals: list[Estimate] | None = None
+    attributable_curve_intervals: list[Estimate] | None = None
+    top1_interval: Estimate | None = None
 
     @cached_property
     def pairs(self) -> PairSimilarities:
@@ -114,12 +113,12 @@ class Measurement:
         assert self.base_scores is not None  # noqa: S101 - callers ask only where there is a base
         return power_at(self.attack.scores, self.base_scores, false_rate)
 
-    def power_interval(self, false_rate: float, confidence: float = CONFIDENCE) -> Interval:
+    def power_interval(self, false_rate: float, confidence: float = CONFIDENCE) -> Estimate:
         """The interval of the power at a false-positive rate."""
         found = replace(self.spread, confidence=confidence).powers([false_rate])
         return refused_interval("there is no control") if found is None else found[0]
 
-    def top1_interval_at(self, confidence: float) -> Interval | None:
+    def top1_interval_at(self, confidence: float) -> Estimate | None:
         """The interval of the top-1 hit rate; None if no match is known."""
         return replace(self.spread, confidence=confidence).top1(self.truth)
 

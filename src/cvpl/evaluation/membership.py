@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import CONFIDENCE, Estimate
 from cvpl.evaluation.control import FALSE_RATES, comparable
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Sample
 from cvpl.evaluation.intervals.coverage import offer
-from cvpl.evaluation.intervals.intervals import Interval, refused_interval
-from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, quantile, sampling_design, wilson_bounds
+from cvpl.evaluation.intervals.intervals import refused_interval
+from cvpl.evaluation.intervals.shares import Component, quantile, sampling_design, wilson_bounds
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ def area_under_curve(originals: Floats, controls: Floats) -> float:
     return float(placements(comparable(originals), comparable(controls)).mean())
 
 
-def area_interval(originals: Sample, controls: Sample, confidence: float = CONFIDENCE) -> Interval:
+def area_interval(originals: Sample, controls: Sample, confidence: float = CONFIDENCE) -> Estimate:
     """An interval for the area under the curve A of n originals and m controls.
 
     The variance V is DeLong's, from the placement of every record among those of the other table, over the sampling
@@ -57,7 +58,7 @@ def area_interval(originals: Sample, controls: Sample, confidence: float = CONFI
     units = min(originals.units, controls.units)
     refused = offer("power", originals.kind, records=n, controls=m, units=units).refused
     if refused is not None:
-        return refused_interval(refused)
+        return refused_interval(refused, area_under_curve(originals.best, controls.best), confidence)
     mine, theirs = placements(first, second), 1 - placements(second, first)
     parts = [Component(mine, originals.unit), Component(theirs, controls.unit)]
     design = sampling_design(parts, least=LEAST_EFFECT, alike=originals.alike)
@@ -65,4 +66,4 @@ def area_interval(originals: Sample, controls: Sample, confidence: float = CONFI
     variance = design.effect * sum(float(part.deviation @ part.deviation) for part in parts)
     count = most if variance <= 0 else min(most, area * (1 - area) / variance)
     low, high = wilson_bounds(area, max(1.0, count), quantile(confidence, design.units - 1))
-    return Interval(low, high, originals.kind)
+    return Estimate(area, low, high, confidence, originals.kind)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from cvpl.estimates import FALSE_RATE
 from cvpl.wording import FIGURES, percent
 
 Figure = Literal[
@@ -30,7 +31,7 @@ Bound = Literal["high", "estimate"]
 
 AT_LEAST: tuple[Figure, ...] = ("k",)
 """Figures with a smallest allowed value; all others have a largest one."""
-FALSE_RATE_OF: Mapping[Figure, float] = {"power_at_1": 0.01, "power_at_5": 0.05, "power_at_10": 0.10}
+FALSE_RATE_OF: Mapping[Figure, float] = {"power_at_1": 0.01, "power_at_5": FALSE_RATE, "power_at_10": 0.10}
 """The false-positive rate at which the power figures are read."""
 
 

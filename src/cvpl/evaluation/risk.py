@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from cvpl.estimates import FALSE_RATE, beyond_chance
+from cvpl.estimates import CONFIDENCE, FALSE_RATE
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
-from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power, refused_interval
-from cvpl.evaluation.intervals.shares import CONFIDENCE, FEW_RECORDS
+from cvpl.evaluation.intervals.intervals import attributable_from_power, refused_interval
+from cvpl.evaluation.intervals.shares import FEW_RECORDS
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
+from cvpl.result import Risk
 from cvpl.wording import counted
-
-RiskBasis = Literal["control", "true_matches"]
 
 LARGER_FALSE_RATES = (0.10, 0.20, 0.30)
 """The rates to try, in this order, if the control is too small for an interval at 5%."""
@@ -31,28 +29,6 @@ FEWEST_LINKED_CONTROLS = FEW_RECORDS * LEAST_EFFECT
 """The fewest controls, α m, that must be linked at a false-positive rate α: with fewer, the lower end is useless."""
 CERTAIN_FALSE_RATE = 0.01
 """A few people who are linked with certainty show at this rate before they show at 5%."""
-
-
-@dataclass(frozen=True)
-class Risk:
-    """One attacker's risk. `power` and `false_rate` are None if it is based on the true matches."""
-
-    attacker: str
-    basis: RiskBasis
-    estimate: float
-    interval: Interval
-    power: float | None = None
-    false_rate: float | None = None
-
-    @property
-    def low(self) -> float | None:
-        """The lower end; None if no interval is offered."""
-        return self.interval.low
-
-    @property
-    def high(self) -> float | None:
-        """The upper end; None if no interval is offered."""
-        return self.interval.high
 
 
 @dataclass(frozen=True)
@@ -86,22 +62,23 @@ def can_be_read(false_rate: float, controls: int) -> bool:
     return false_rate * controls >= FEWEST_LINKED_CONTROLS - 1e-9
 
 
-def risk_by_control(name: str, measured: Measurement, false_rate: float, confidence: float = CONFIDENCE) -> Risk:
-    """Compute (power - α) / (1 - α) with its interval at `confidence`."""
-    power = measured.power_at(false_rate)
-    interval = attributable_from_power(measured.power_interval(false_rate, confidence), false_rate)
-    return Risk(name, "control", beyond_chance(power, false_rate), interval, power, false_rate)
+def risk_by_control(
+    name: str, measured: Measurement, false_rate: float, confidence: float = CONFIDENCE, among: int = 1
+) -> Risk:
+    """Compute (power - α) / (1 - α) with its interval at `confidence`, for an attacker picked from `among`."""
+    power = measured.power_interval(false_rate, confidence)
+    found = attributable_from_power(power, false_rate)
+    return Risk.of(found, power=power.value, false_rate=false_rate, basis="control", attacker=name, among=among)
 
 
-def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFIDENCE) -> Risk | None:
+def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFIDENCE, among: int = 1) -> Risk | None:
     """Compute (top-1 - 1/n) / (1 - 1/n) with its interval; None if no match is known, or one record is released."""
     hits, released = best_candidate(measured), measured.attack.protected.rows
     if hits is None or released < 2:
         return None
-    guess = 1 / released
-    interval = measured.top1_interval_at(confidence) or refused_interval("no match is known")
-    mapped = interval.mapped(lambda end: beyond_chance(end, guess))
-    return Risk(name, "true_matches", beyond_chance(hits, guess), mapped)
+    found = measured.top1_interval_at(confidence) or refused_interval("no match is known", hits, confidence)
+    beyond = found.beyond_chance(1 / released)
+    return Risk.of(beyond, power=None, false_rate=None, basis="true_matches", attacker=name, among=among)
 
 
 def best_candidate(measured: Measurement) -> float | None:
@@ -121,7 +98,7 @@ def certain_risk(measurements: Mapping[str, Measurement], headline: str, reading
         for rate in dict.fromkeys((CERTAIN_FALSE_RATE, reading)):
             if (rate == reading and name == headline) or measured.power_interval(rate).refused:
                 continue
-            risk = risk_by_control(name, measured, rate, confidence)
+            risk = risk_by_control(name, measured, rate, confidence, attackers)
             if risk.low is not None and risk.low > 0:
                 found.append((risk.low, risk))
     return max(found, key=lambda pair: pair[0])[1] if found else None

@@ -14,9 +14,7 @@ true matches only ranges, groups and missing values can be seen in the release, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import singledispatch
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +22,12 @@ from numpy.typing import NDArray
 from cvpl.estimates import beyond_chance
 from cvpl.operators.alignment import detect
 from cvpl.randomness import stream
+from cvpl.result import ColumnTechnique
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair
 from cvpl.tables.evaluation_only.identity import TrueMatches
 from cvpl.tables.meaning.allowed_labels import allowed_labels
 
 Bools = NDArray[np.bool_]
-Technique = Literal["kept", "generalized", "suppressed", "perturbed", "swapped or synthetic"]
 
 SAMPLE = 100_000
 """The most matches that are compared."""
@@ -39,38 +37,13 @@ UNRELATED = 0.05
 """Changed values whose relation to the person's is at most this, from 0 to 1, have nothing to do with them."""
 
 
-@dataclass(frozen=True)
-class CellShares:
-    """The shares of a person's values that are kept, generalized, suppressed and changed; they add up to 1."""
-
-    kept: float
-    generalized: float
-    suppressed: float
-    changed: float
-
-
-@dataclass(frozen=True)
-class ColumnTechniques:
-    """What is seen in one column: the techniques, the largest share first, and the shares.
-
-    `compared` values of matched people were compared; 0 without true matches, and `shares` is then None. `told` is
-    false if the rest of the values cannot be told.
-    """
-
-    column: str
-    techniques: tuple[Technique, ...]
-    shares: CellShares | None
-    compared: int
-    told: bool
-
-
-def column_techniques(pair: Pair, matches: TrueMatches | None, seed: int) -> list[ColumnTechniques]:
+def column_techniques(pair: Pair, matches: TrueMatches | None, seed: int) -> list[ColumnTechnique]:
     """The techniques of every compared column, in the order of the release; at most 100,000 matches are compared."""
     if matches is None or not len(matches.original):
         seen = detect(pair.original, pair.protected)
         return [
             _from_release(
-                spec.name,
+                spec,
                 pair.protected.columns[spec.name],
                 spec.name in seen.grains,
                 seen.suppressed.get(spec.name, 0.0),
@@ -90,22 +63,22 @@ def column_techniques(pair: Pair, matches: TrueMatches | None, seed: int) -> lis
     return found
 
 
-def _from_release(name: str, released: ColumnData, coarser: bool, suppressed: float) -> ColumnTechniques:
-    techniques: list[Technique] = []
+def _from_release(spec: ColumnSpec, released: ColumnData, coarser: bool, suppressed: float) -> ColumnTechnique:
+    techniques: list[str] = []
     if coarser or released.generalized():
         techniques.append("generalized")
     if suppressed >= SEEN:
         techniques.append("suppressed")
-    return ColumnTechniques(name, tuple(techniques), None, 0, told=False)
+    return ColumnTechnique(column=spec.name, role=spec.role, techniques=techniques, told=False)
 
 
 def _from_matches(
     spec: ColumnSpec, own: ColumnData, released: ColumnData, coarse: ColumnData | None
-) -> ColumnTechniques:
+) -> ColumnTechnique:
     asked = own.known()
     compared = int(asked.sum())
     if not compared:
-        return ColumnTechniques(spec.name, (), None, 0, told=False)
+        return ColumnTechnique(column=spec.name, role=spec.role, techniques=[], told=False)
     there = asked & released.known()
     kept = there & own.equals(released)
     inside = _contains(released, own, spec)
@@ -113,18 +86,27 @@ def _from_matches(
         inside |= coarse.equals(released)
     generalized = there & ~kept & inside
     changed = there & ~kept & ~generalized
-    shares = CellShares(*(float(part.sum()) / compared for part in (kept, generalized, asked & ~there, changed)))
-    words: dict[Technique, float] = {
-        "kept": shares.kept,
-        "generalized": shares.generalized,
-        "suppressed": shares.suppressed,
-        _of_changed(own, released, there & ~generalized): shares.changed,
+    parts = {"kept": kept, "generalized": generalized, "suppressed": asked & ~there, "changed": changed}
+    shares = {name: float(part.sum()) / compared for name, part in parts.items()}
+    words: dict[str, float] = {
+        **{name: share for name, share in shares.items() if name != "changed"},
+        _of_changed(own, released, there & ~generalized): shares["changed"],
     }
     seen = [name for name, share in sorted(words.items(), key=lambda item: -item[1]) if share >= SEEN]
-    return ColumnTechniques(spec.name, tuple(seen), shares, compared, told=True)
+    return ColumnTechnique(
+        column=spec.name,
+        role=spec.role,
+        techniques=seen,
+        told=True,
+        compared=compared,
+        kept=shares["kept"],
+        generalized=shares["generalized"],
+        suppressed=shares["suppressed"],
+        changed=shares["changed"],
+    )
 
 
-def _of_changed(own: ColumnData, released: ColumnData, among: Bools) -> Technique:
+def _of_changed(own: ColumnData, released: ColumnData, among: Bools) -> str:
     """Whether values that are not generalized have to do with the person's."""
     rows = np.flatnonzero(among)
     related = relation(own.take(rows), released.take(rows)) if len(rows) > 1 else 1.0

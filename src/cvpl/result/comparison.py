@@ -28,7 +28,7 @@ from cvpl.result.marks import (
     Threshold,
     Whole,
 )
-from cvpl.result.section import Section
+from cvpl.result.section import EstimateSection, Section
 from cvpl.result.setting import Contributions, Input
 from cvpl.result.singling_out import SingledOutRate
 from cvpl.result.trial import Deviation, TrialMechanism
@@ -140,7 +140,7 @@ class ComparedRelease(Section):
         return (None, None, None) if self.power is None else self.power.beyond_chance
 
 
-class PairedDifference(Section):
+class PairedDifference(EstimateSection):
     """A figure of the first release minus that of the second, with an interval paired person by person.
 
     `originals` and `controls` count the people that both headline attackers searched for, and `correlation` is that of

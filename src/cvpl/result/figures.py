@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import model_validator
 
@@ -31,7 +31,7 @@ from cvpl.result.marks import (
     Threshold,
     Whole,
 )
-from cvpl.result.section import Section
+from cvpl.result.section import EstimateSection, Section
 
 Checked = TypeVar("Checked", bound=Section)
 OfWithMatch = Annotated[float, Share("matched")]
@@ -39,7 +39,7 @@ OfMatches = Annotated[float, Share("matches_in_block")]
 OfPairs = Annotated[float, Statistic("originals", counts=True, per="pairs")]
 
 
-class Rate(Section):
+class Rate(EstimateSection):
     """An estimate with its 95% interval; the ends are null if there is no interval.
 
     The estimand is the expected rate for a new sample of the same size under the same attacker and release process.
@@ -79,8 +79,10 @@ class Calibration(Section):
     attainable: bool
 
 
-class Control(Section):
+class Control(EstimateSection):
     """The linkage rate of people who are not in the release, under the same fitted attacker."""
+
+    VALUE: ClassVar[str] = "rate"
 
     rate: Annotated[float, Share("controls", ends="", stated_without=("low", "refused"))] | None
     low: OfControlsLow | None
@@ -92,7 +94,7 @@ class Control(Section):
     coverage_at_999: Number | None = None
 
 
-class Attributable(Section):
+class Attributable(EstimateSection):
     """(LR - control) / (1 - control), where LR is the linkage rate; `basis` is what served as the control."""
 
     estimate: OfAttributable | None
@@ -105,8 +107,10 @@ class Attributable(Section):
     coverage_at_999: Number | None = None
 
 
-class Power(Section):
+class Power(EstimateSection):
     """The share of originals linked (true-positive rate) at the false-positive rate `false_rate`."""
+
+    VALUE: ClassVar[str] = "power"
 
     false_rate: Number
     power: OfRisk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl.result.figures import Power
 from cvpl.result.marks import Number, OfBoth, OfBothHigh, OfBothLow, Whole
-from cvpl.result.section import Section
+from cvpl.result.section import EstimateSection, Section
 
 
 class MembershipRate(Power):
@@ -23,7 +23,7 @@ class MembershipRate(Power):
     precision_high: Number | None = None
 
 
-class MembershipArea(Section):
+class MembershipArea(EstimateSection):
     """The largest area under the ROC curve of the attackers: 0.5 is chance, 1 tells everybody apart.
 
     It is the probability that a person in the release has a higher score than one who is not. The interval is corrected

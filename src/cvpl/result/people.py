@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cvpl.estimates import beyond_chance
 from cvpl.result.marks import Number, Whole
 from cvpl.result.section import Section
 from cvpl.wording import percent, printable, span
@@ -141,7 +142,7 @@ def _most_attributable(row: GroupRate) -> float:
         return row.attributable
     share = row.linked if row.linked is not None else 1.0 if row.at_most is None else row.at_most
     base = row.control or 0.0
-    return share if base >= 1 else (share - base) / (1 - base)
+    return share if base >= 1 else beyond_chance(share, base)
 
 
 def _not_negative(rate: float, k: int) -> str:

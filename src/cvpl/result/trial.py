@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from cvpl.estimates import FALSE_RATE
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.attackers import Picked
 from cvpl.result.audit import PolicyOutcome, Provenance
@@ -291,7 +292,7 @@ class TrialResult(Document):
         }
 
 
-_RATES = (0.01, 0.05, 0.10)
+_RATES = (0.01, FALSE_RATE, 0.10)
 
 
 def trial_schema() -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from cvpl.result.marks import Number, OfMatchedHigh, OfMatchedLow, OfRisk, OfRiskHigh, OfRiskLow, Share, Whole
-from cvpl.result.section import Section
+from cvpl.result.section import EstimateSection, Section
 from cvpl.wording import count_in, printable, share_in, stopped
 
 VerdictKind = Literal["linkable", "indistinguishable_from_zero", "undetermined", "not_assessable"]
@@ -34,7 +34,7 @@ TOO_FEW = "few_released_rows"
 """The check whose finding makes a release not assessable, regardless of the attackers."""
 
 
-class Risk(Section):
+class Risk(EstimateSection):
     """The figure behind the verdict: the share of people that can be linked because of the release.
 
     With a control, risk = (power - α) / (1 - α), where `power` is the true-positive rate of `attacker` at the
@@ -62,7 +62,7 @@ class Risk(Section):
     coverage_at_999: Number | None = None
 
 
-class BestCandidate(Section):
+class BestCandidate(EstimateSection):
     """How often the best candidate is the right person, among the originals whose match is known.
 
     It is the figure of the attacker with the highest hit rate; the interval is corrected for that choice.

@@ -20,7 +20,7 @@ from cvpl.assessment.planning.progress import (
 from cvpl.assessment.planning.resources import ResourceEstimate, estimate_resources
 from cvpl.assessment.planning.speed import measure_speed
 from cvpl.assessment.planning.work import Work
-from cvpl.assessment.sections import diagnostics
+from cvpl.assessment.warnings import warning_sections
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.limits import LimitsLike
 from cvpl.config.loading import ConfigLike
@@ -178,7 +178,7 @@ def _check_call(
 
 
 def _with_warning(result: out.AuditResult, warning: AuditWarning) -> out.AuditResult:
-    return result.model_copy(update={"warnings": [*result.warnings, *diagnostics.warnings([warning])]})
+    return result.model_copy(update={"warnings": [*result.warnings, *warning_sections([warning])]})
 
 
 def _files_of(config: ConfigLike | Proposal | None) -> list[Path]:

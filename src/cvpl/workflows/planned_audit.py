@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from functools import partial
 
 from cvpl import result as out
+from cvpl.assessment.audit_result import Assessment, audit_result
 from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
-from cvpl.assessment.gate import gate
 from cvpl.assessment.planning.progress import QUICK_LOOK, Phase, WholeProgress, prefix_progress
 from cvpl.assessment.planning.work import Work
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.screening import quick_look
-from cvpl.assessment.sections.audit import Assessment, audit_result, table_figures
 from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import verdict
 from cvpl.attack.shared_work import SharedWork
 from cvpl.config.query_limits import FIRST_ANSWER_PEOPLE
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
 
@@ -79,24 +78,14 @@ class PlannedAudit:
             findings = with_sight(findings, ensemble, resolved, inputs)
             measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
             disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
-            diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, progress, disclosure.k)
-            policies = gate(
-                ensemble,
-                measured,
-                resolved.config.policy,
-                self.fail_above,
-                diagnosed.subgroups,
-                findings,
-                disclosure,
-                table_figures(diagnosed, disclosure),
-            )
-            assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, policies, disclosure)
+            diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, findings, progress, disclosure.k)
+            assessment = Assessment(ensemble, measured, diagnosed, likeness, findings, disclosure, self.fail_above)
             seed = self.draw_seed
             drawn = None if seed is None else out.Randomization(seed=seed, attackers=list(resolved.drawn))
             return audit_result(assessment, resolved, inputs, drawn, self.assumptions), ensemble
 
 
-def check_tables(resolved: ResolvedConfig, inputs: Inputs) -> tuple[ControlLikeness | None, list[out.Finding]]:
+def check_tables(resolved: ResolvedConfig, inputs: Inputs) -> tuple[ControlTests | None, list[out.Finding]]:
     """The comparison of the control with the originals, and the findings of the checks before the attack."""
     likeness = compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
     return likeness, preflight(resolved, inputs, likeness)

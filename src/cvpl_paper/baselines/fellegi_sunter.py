@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.truth import Truth, share
-from cvpl.operators.similarity.expectation_maximization import MOST_STEPS, TOLERANCE, Estimate, Parameters, maximize
+from cvpl.operators.similarity.expectation_maximization import (
+    MOST_STEPS,
+    TOLERANCE,
+    FittedParameters,
+    Parameters,
+    maximize,
+)
 from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.best import BestCandidates
 from cvpl.tables.columns import Table
@@ -63,7 +69,7 @@ class FellegiSunter:
     comparison: Comparison
     columns: tuple[str, ...]
     left_out: tuple[str, ...]
-    estimate: Estimate
+    estimate: FittedParameters
     patterns: Patterns
 
     @property
@@ -169,7 +175,7 @@ def fit_fellegi_sunter(
             most_steps=estimation.most_steps,
         )
     else:
-        estimate = Estimate(start, True, np.zeros(1))
+        estimate = FittedParameters(start, True, np.zeros(1))
     left_out = tuple(column.name for column, used in zip(compared, tells, strict=True) if not used)
     names = tuple(column.name for column in columns)
     return FellegiSunter(attack.attacker, comparison, names, left_out, estimate, kept)

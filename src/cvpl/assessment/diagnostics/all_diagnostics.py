@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from cvpl.assessment.background_worker import BackgroundWorker
-from cvpl.assessment.diagnostics.contributions import ColumnContributions, column_contributions
+from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference
 from cvpl.assessment.diagnostics.membership import membership
 from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.diagnostics.progressive import climb
-from cvpl.assessment.diagnostics.recipients import RecipientRisk, recipient_risks
+from cvpl.assessment.diagnostics.recipients import recipients
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, leave_one_out
 from cvpl.assessment.diagnostics.sensitivity import sensitivity
 from cvpl.assessment.diagnostics.singling_out import singling_out
 from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
-from cvpl.assessment.diagnostics.tail import tail
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.criteria.criteria import ReleaseCriteria
 from cvpl.evaluation.groups.subgroups import Subgroups
-from cvpl.evaluation.inference.figures import Inference
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.tail import TailRow
-from cvpl.evaluation.techniques import ColumnTechniques, column_techniques
+from cvpl.evaluation.tail import tail
+from cvpl.evaluation.techniques import column_techniques
 from cvpl.randomness import stream
-from cvpl.result import Ladder, Membership, SelfRate, Sensitivity, SinglingOut
+from cvpl.result import (
+    ColumnTechnique,
+    Contributions,
+    Criteria,
+    Finding,
+    Inference,
+    Ladder,
+    Membership,
+    Recipient,
+    SelfLinkage,
+    Sensitivity,
+    SinglingOut,
+    TailShare,
+)
 from cvpl.tables.pair import Inputs
 
 TABLES = ("original", "protected")
@@ -39,23 +49,23 @@ TABLES = ("original", "protected")
 class Diagnostics:
     """The results of all diagnostics.
 
-    `self_linkage` is by table, `subgroups` by attacker. `sensitivity` is None if the variations were not run.
+    `subgroups` are by attacker. `sensitivity` is None if the variations were not run.
     `singling_out` and `criteria` are None in a quick look, and so is `inference`, also
     if there is no secret. `membership` is None without a control.
     """
 
-    self_linkage: Mapping[str, SelfRate]
-    contributions: ColumnContributions
+    self_linkage: SelfLinkage
+    contributions: Contributions
     ladder: Ladder | None
     subgroups: Mapping[str, Subgroups | None]
     sensitivity: Sensitivity | None
     singling_out: SinglingOut | None = None
-    criteria: ReleaseCriteria | None = None
+    criteria: Criteria | None = None
     membership: Membership | None = None
     inference: Inference | None = None
-    techniques: Sequence[ColumnTechniques] | None = None
-    tail: Sequence[TailRow] = ()
-    recipients: Mapping[str, RecipientRisk] = field(default_factory=dict)
+    techniques: Sequence[ColumnTechnique] = ()
+    tail: Sequence[TailShare] = ()
+    recipients: Sequence[Recipient] = ()
 
 
 def run_diagnostics(
@@ -63,17 +73,17 @@ def run_diagnostics(
     measured: Measurement,
     resolved: ResolvedConfig,
     inputs: Inputs,
+    findings: Sequence[Finding],
     progress: ProgressCallback,
     suppress_below: int,
 ) -> Diagnostics:
-    """Run all diagnostics; `measured` is the chosen attacker's measurement."""
+    """Run all diagnostics; `measured` is the chosen attacker's measurement, `findings` those of the checks."""
     done, threshold = measured.attack, measured.threshold
     progress(Phase.SELF_LINKAGE, None)
     most = SCREENED if resolved.quick else SAMPLE
-    linkage = {
-        table: leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}"), most)
-        for table in TABLES
-    }
+    original, protected = (
+        leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}"), most) for table in TABLES
+    )
     varied = _varied(ensemble) if resolved.runs_sensitivity else None
     contributions = run_contributions(measured, resolved, inputs, progress)
     progress(Phase.SENSITIVITY, None)
@@ -87,15 +97,16 @@ def run_diagnostics(
         if name == ensemble.headline or (ensemble.among == 1 and resolved.bounds_subgroups)
     ]
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
-    singled, criteria, techniques = None, None, None
-    recipients: Mapping[str, RecipientRisk] = {}
+    singled, criteria = None, None
+    techniques: list[ColumnTechnique] = []
+    received: Sequence[Recipient] = ()
     with BackgroundWorker(resolved.budget.workers) as background:
         # What only counts records, and what the result needs of the truth.
         if measured.truth is not None:
             background.start(lambda: measured.pairs)
         if not resolved.quick:
             counting = background.start(partial(formal_criteria, resolved, inputs))
-            changed = background.start(partial(column_techniques, inputs.pair, inputs.evaluation.matches, done.seed))
+            changed = background.start(partial(_techniques, resolved, inputs))
         if resolved.runs_singling_out:
             progress(Phase.SINGLING_OUT, None)
             singled = singling_out(resolved, inputs)
@@ -103,14 +114,14 @@ def run_diagnostics(
             progress(Phase.CRITERIA, None)
             criteria, techniques = counting(), changed()
     if not resolved.quick:
-        recipients = recipient_risks(ensemble, resolved, inputs, progress)
+        received = recipients(ensemble, resolved, inputs, findings, progress)
     inferred = None
     if resolved.runs_inference:
         progress(Phase.INFERENCE, None)
         inferred = inference(ensemble, resolved, inputs)
     progress(Phase.RESULT, None)
     return Diagnostics(
-        linkage,
+        SelfLinkage(original=original, protected=protected, perturbed=ensemble.chosen.copied),
         contributions,
         ladder,
         groups,
@@ -121,13 +132,13 @@ def run_diagnostics(
         inferred,
         techniques,
         tail(measured),
-        recipients,
+        received,
     )
 
 
 def run_contributions(
     measured: Measurement, resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallback
-) -> ColumnContributions:
+) -> Contributions:
     """Compute each column's contribution; power drops are computed only if sensitivity analyses are run."""
     drops = None
     if resolved.runs_sensitivity:
@@ -135,6 +146,17 @@ def run_contributions(
         drops = power_drops(measured, inputs, lambda share: progress(Phase.POWER_DROPS, share))
     progress(Phase.CONTRIBUTIONS, None)
     return column_contributions(measured, drops, lambda share: progress(Phase.CONTRIBUTIONS, share))
+
+
+def _techniques(resolved: ResolvedConfig, inputs: Inputs) -> list[ColumnTechnique]:
+    """Every declared column with its role; a column that was not compared has no technique."""
+    found = column_techniques(inputs.pair, inputs.evaluation.matches, resolved.config.seed)
+    seen = {item.column: item for item in found}
+    rows = []
+    for column, entry in resolved.config.columns.items():
+        alone = ColumnTechnique(column=column, role=entry.role, techniques=[], told=False)
+        rows.append(seen.get(column, alone).model_copy(update={"role": entry.role}))
+    return rows
 
 
 def _varied(ensemble: EnsembleOutcome) -> str | None:

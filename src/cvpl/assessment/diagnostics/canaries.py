@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.estimates import FALSE_RATE
+from cvpl.estimates import FALSE_RATE, Estimate
 from cvpl.evaluation.attack_rates import AttackRates, attack_rates
 from cvpl.evaluation.control import FALSE_RATES
 from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power
+from cvpl.evaluation.intervals.intervals import attributable_from_power
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.operators.threshold import DEFAULT
@@ -209,7 +209,7 @@ def _read(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary
     return _canary(done.original.rows, rates, ends)
 
 
-def _ends(spread: Uncertainty, threshold: float | None) -> Interval | None:
+def _ends(spread: Uncertainty, threshold: float | None) -> Estimate | None:
     """The interval of the attributable rate at a threshold, or at a 5% false-positive rate."""
     if threshold is not None:
         found = spread.attributable([threshold])
@@ -218,7 +218,7 @@ def _ends(spread: Uncertainty, threshold: float | None) -> Interval | None:
     return None if powers is None else attributable_from_power(powers[FALSE_RATES.index(FALSE_RATE)], FALSE_RATE)
 
 
-def _canary(asked: int, rates: AttackRates, ends: Interval | None) -> Canary:
+def _canary(asked: int, rates: AttackRates, ends: Estimate | None) -> Canary:
     return Canary(
         asked=asked,
         linkage_rate=rates.rate,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cvpl.evaluation.control_likeness import ControlLikeness, control_likeness
+from cvpl.evaluation.control_likeness import ControlTests, control_likeness
 from cvpl.evaluation.groups.draw_by_unit import one_row_a_unit
 from cvpl.randomness import stream
 from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
 
 
-def compare_control(inputs: Inputs, seed: int, disclosure: Disclosure) -> ControlLikeness | None:
+def compare_control(inputs: Inputs, seed: int, disclosure: Disclosure) -> ControlTests | None:
     """Compare the control with the originals; None without a control. Messages have published figures.
 
     Rows of one unit are not independent, so one row of each is compared, drawn by the seed. None also if these leave a

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.diagnostics.power_drop import MOST_COLUMNS, PowerDrop, PowerDrops
+from cvpl.assessment.diagnostics.power_drop import MOST_COLUMNS, PowerDrops
 from cvpl.assessment.diagnostics.self_linkage import sampled_originals
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
@@ -18,41 +17,15 @@ from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
-
-
-@dataclass(frozen=True)
-class ColumnContribution:
-    """One column's contribution by each method; None if a method does not apply.
-
-    `structural` is its share of the squared loadings, with bootstrap bounds; `link` its share of the links' similarity;
-    `removal` the drop of the linkage rate, `power_drop` that of the power, and `top1_drop` that of the top-1 hit rate,
-    if it is removed; they are tried for the first 40 columns.
-    """
-
-    column: str
-    role: str
-    structural: float | None
-    structural_bounds: tuple[float, float] | None
-    link: float | None
-    removal: float | None
-    power_drop: PowerDrop | None
-    top1_drop: PowerDrop | None
-
-
-@dataclass(frozen=True)
-class ColumnContributions:
-    """All columns, and the number of originals searched for removal and power drop."""
-
-    columns: tuple[ColumnContribution, ...]
-    removal_asked: int | None
-    power_asked: int | None
-    top1_asked: int | None
+from cvpl.result import Contribution, Contributions
 
 
 def column_contributions(
     measured: Measurement, drops: PowerDrops | None, progress: Callable[[float], None] | None = None
-) -> ColumnContributions:
+) -> Contributions:
     """The contribution of every compared column; `drops` are the power drops, if they were computed.
+
+    Rate and hits without a column are measured for the first 40 columns.
 
     `progress` is called with the share of the columns.
     """
@@ -78,23 +51,33 @@ def column_contributions(
             removals[column], rows = removal(done, column, threshold, stream(done.seed, "removal"))
             asked = len(rows)
     roles = {spec.name: spec.role for spec in done.original.specs}
-    return ColumnContributions(
-        tuple(
-            ColumnContribution(
-                column,
-                roles[column],
-                shares.get(column),
-                bounds.get(column),
-                None if links is None else links.get(column),
-                removals.get(column),
-                None if drops is None else drops.by_column.get(column),
-                None if drops is None else drops.hits.get(column),
+    found = []
+    for column in columns:
+        low, high = bounds.get(column, (None, None))
+        drop = None if drops is None else drops.by_column.get(column)
+        hits = None if drops is None else drops.hits.get(column)
+        found.append(
+            Contribution(
+                column=column,
+                role=roles[column],
+                structural=shares.get(column),
+                structural_low=low,
+                structural_high=high,
+                link=None if links is None else links.get(column),
+                removal=removals.get(column),
+                power_drop=None if drop is None else drop.drop,
+                power_drop_low=None if drop is None else drop.low,
+                power_drop_high=None if drop is None else drop.high,
+                top1_drop=None if hits is None else hits.drop,
+                top1_drop_low=None if hits is None else hits.low,
+                top1_drop_high=None if hits is None else hits.high,
             )
-            for column in columns
-        ),
-        asked,
-        None if drops is None else drops.asked,
-        None if drops is None else drops.matched,
+        )
+    return Contributions(
+        columns=found,
+        removal_asked=asked,
+        power_asked=None if drops is None else drops.asked,
+        top1_asked=None if drops is None else drops.matched,
     )
 
 

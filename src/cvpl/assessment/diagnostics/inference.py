@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import cast
 
 from cvpl.assessment.background_worker import BackgroundWorker
-from cvpl.assessment.diagnostics.secret_searches import SecretSearches
-from cvpl.assessment.diagnostics.several_secrets import reconstruction
+from cvpl.assessment.diagnostics.sensitive_searches import SensitiveSearches
+from cvpl.assessment.diagnostics.several_attributes import reconstruction
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack
 from cvpl.config.resolved import ResolvedConfig
@@ -25,22 +26,32 @@ from cvpl.evaluation.inference.attackers import (
 from cvpl.evaluation.inference.column_gains import gains
 from cvpl.evaluation.inference.control_model import control_model
 from cvpl.evaluation.inference.figures import (
-    Asked,
-    Inference,
+    NO_CONTROL,
+    Queries,
     ScoredAttack,
-    SecretFigures,
     baseline_rows,
+    inference_rate,
     inference_rows,
+    refusal,
     scored,
     scored_by_choice,
     simultaneous,
     weights_of,
 )
 from cvpl.evaluation.inference.known_columns import by_information, nested_sets
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import DAY, SensitiveAttribute
 from cvpl.randomness import stream
+from cvpl.result import Finding, Inference, ReleaseInference, SecretInference
+from cvpl.result.inference import AttackerName
+from cvpl.result.sight import blind
 from cvpl.tables.pair import Inputs
 
+NOT_ASKED = "not asked for; set `inference: true`"
+NO_COLUMN = "no column has the role sensitive"
+NOT_THERE = "no sensitive column is in both tables with a value, or the attacker knows no column"
+OF_DRAWS = "not measured over draws, only for one release"
+NOT_ASSESSABLE = "the release is not assessable, so the inference rate may be too low"
+UNSEEN = "the attackers cannot see part of the release, so the inference rate may be too low"
 SEARCHED_AGAIN = 100_000
 """In larger releases an attacker that does not sum over columns is not run again without each column."""
 
@@ -74,32 +85,37 @@ class _InferenceRun:
                 attacks[secret.name] = self._attacks_on(secret, columns)
                 baselines[secret.name] = learned()
         confidence = simultaneous(sum(map(len, attacks.values())))
-        told = tuple(
-            self._secret_figures(secret, known[secret.name], attacks[secret.name], baselines[secret.name], confidence)
+        found = [
+            self._figures_of(secret, known[secret.name], attacks[secret.name], baselines[secret.name], confidence)
             for secret in secrets
-        )
+        ]
+        counts = [self._counts(secret, known[secret.name]) for secret in secrets]
+        controls = [base for _, base in counts if base is not None]
         named = [spec.name for spec in self.resolved.sensitive] + list(self.resolved.inference.columns)
-        trained = min(models.MOST_ROWS, self.inputs.pair.protected.rows) if models.available() else None
+        not_run = () if models.available() else (*models.MODELS, JOINED)
         return Inference(
-            secrets=told,
+            rate=inference_rate(found),
+            secrets=found,
             together=reconstruction(self._searches, secrets, attacks),
             link=self._searches.linker[0],
-            not_run=() if models.available() else (*models.MODELS, JOINED),
-            left_out=tuple(name for name in dict.fromkeys(named) if name not in attacks),
-            trained=trained,
+            asked_originals=max(mine for mine, _ in counts),
+            asked_controls=max(controls) if controls else None,
+            trained_on=min(models.MOST_ROWS, self.inputs.pair.protected.rows) if models.available() else None,
+            not_run=[cast("AttackerName", name) for name in not_run],
+            left_out=[name for name in dict.fromkeys(named) if name not in attacks],
             confidence=confidence,
         )
 
     @cached_property
-    def _searches(self) -> SecretSearches:
-        return SecretSearches(self.ensemble, self.resolved, self.inputs)
+    def _searches(self) -> SensitiveSearches:
+        return SensitiveSearches(self.ensemble, self.resolved, self.inputs)
 
-    def _secrets(self) -> list[Secret]:
+    def _secrets(self) -> list[SensitiveAttribute]:
         """The sensitive columns, and other columns that are named."""
         pair, tolerance = self.inputs.pair, self.resolved.inference.tolerance
         specs = {spec.name: spec for spec in (*self.resolved.sensitive, *pair.original.specs)}
         found = {
-            name: Secret.of(
+            name: SensitiveAttribute.of(
                 name, column.original, column.released, column.control, tolerance.get(name), specs.get(name)
             )
             for name, column in self.inputs.evaluation.sensitive.items()
@@ -109,10 +125,10 @@ class _InferenceRun:
             if name in pair.original.columns and name not in found:
                 control = None if pair.control is None else pair.control.columns[name]
                 columns = pair.original.columns[name], pair.protected.columns[name], control
-                found[name] = Secret.of(name, *columns, tolerance.get(name), specs[name])
+                found[name] = SensitiveAttribute.of(name, *columns, tolerance.get(name), specs[name])
         return [secret for secret in found.values() if secret.original.known.any()]
 
-    def _attacks_on(self, secret: Secret, known: tuple[str, ...]) -> list[ScoredAttack]:
+    def _attacks_on(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> list[ScoredAttack]:
         """Every attacker on one secret, by both scores."""
         kept, asked = secret.released >= 0, self._searches.asked(known)
         told = by_information(
@@ -145,7 +161,7 @@ class _InferenceRun:
         return found
 
     def _by_gain(
-        self, secret: Secret, known: tuple[str, ...], told: tuple[str, ...], asked: Asked
+        self, secret: SensitiveAttribute, known: tuple[str, ...], told: tuple[str, ...], asked: Queries
     ) -> list[tuple[str, ...]]:
         """For each fold the columns in the order of what the linkage attacker gains by them.
 
@@ -168,7 +184,9 @@ class _InferenceRun:
             rankings.append(_ordered(told, found))
         return rankings
 
-    def _models(self, secret: Secret, known: tuple[str, ...], people: AlignedPeople) -> dict[str, BothBeliefs]:
+    def _models(
+        self, secret: SensitiveAttribute, known: tuple[str, ...], people: AlignedPeople
+    ) -> dict[str, BothBeliefs]:
         if not models.available():
             return {}
         workers = self.resolved.budget.workers
@@ -177,7 +195,7 @@ class _InferenceRun:
         }
         return {name: beliefs for name, beliefs in found.items() if beliefs is not None}
 
-    def _baselines(self, secret: Secret, known: tuple[str, ...]) -> BothBeliefs | None:
+    def _baselines(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> BothBeliefs | None:
         """The model trained on controls alone; None without a control, or without the library."""
         pair, asked, codes = self.inputs.pair, self._searches.asked(known), self.inputs.evaluation.unit.codes
         if pair.control is None or asked.control is None or secret.control is None or not models.available():
@@ -193,28 +211,67 @@ class _InferenceRun:
             workers=self.resolved.budget.workers,
         )
 
-    def _secret_figures(
+    def _counts(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> tuple[int, int | None]:
+        """The numbers of originals and of controls with a value that can be guessed."""
+        mine, base = weights_of(secret, self._searches.asked(known), "accuracy")
+        return int(mine.sum()), None if base is None else int(base.sum())
+
+    def _figures_of(
         self,
-        secret: Secret,
+        secret: SensitiveAttribute,
         known: tuple[str, ...],
         attacks: list[ScoredAttack],
         trained: BothBeliefs | None,
         confidence: float,
-    ) -> SecretFigures:
-        asked = self._searches.asked(known)
-        mine, base = weights_of(secret, asked, "accuracy")
-        return SecretFigures(
-            name=secret.name,
+    ) -> SecretInference:
+        absolute, share = secret.tolerance.absolute, secret.tolerance.share
+        rows = inference_rows(attacks, confidence, alike=self._searches.alike)
+        return SecretInference(
+            column=secret.name,
             kind=secret.kind,
-            tolerance=secret.tolerance,
-            known=known,
-            people=int(mine.sum()),
-            controls=None if base is None else int(base.sum()),
-            rows=inference_rows(attacks, confidence, alike=self._searches.alike),
-            baselines=baseline_rows(secret, asked, trained),
+            known=list(known),
+            tolerance=None
+            if secret.kind == "category" or share
+            else absolute / (DAY if secret.kind == "time" else 1.0),
+            relative_tolerance=share or None,
+            refused=refusal(rows),
+            baselines=baseline_rows(secret, self._searches.asked(known), trained),
+            attackers=rows,
         )
 
 
 def _ordered(told: tuple[str, ...], gained: Mapping[str, float]) -> tuple[str, ...]:
     """The columns by what is gained by them, the largest first; those that gain as much as in `told`."""
     return tuple(sorted(told, key=lambda name: -gained.get(name, 0.0)))
+
+
+def release_inference(
+    resolved: ResolvedConfig,
+    found: Inference | None,
+    findings: Sequence[Finding],
+    *,
+    assessable: bool,
+    draws: bool = False,
+) -> ReleaseInference:
+    """The inference rate of one of several releases, and the reason if it is missing or may be too low.
+
+    `found` is the section of an audit of the release, and `findings` are those of its checks. `assessable` says whether
+    some linkage attacker counts: the one that finds candidates is taken from them. With `draws` the release stands for
+    a mechanism.
+    """
+    if found is None:
+        return ReleaseInference(rate=None, reason=_why_not(resolved, draws=draws))
+    refused = [f"nothing is attributed for '{one.column}': {one.refused}" for one in found.secrets if one.refused]
+    if found.asked_controls is None:
+        refused = [NO_CONTROL]
+    secrets = [one.column for one in found.secrets]
+    doubt = NOT_ASSESSABLE if not assessable else None if blind(findings) is None else UNSEEN
+    reasons = [*refused, *([] if doubt is None or found.rate is None else [doubt])]
+    return ReleaseInference(rate=found.rate, secrets=secrets, reason="; ".join(reasons) or None)
+
+
+def _why_not(resolved: ResolvedConfig, *, draws: bool) -> str:
+    """Why no secret was inferred in a release."""
+    if resolved.runs_inference:
+        return OF_DRAWS if draws else NOT_THERE
+    return NOT_ASKED if resolved.sensitive or resolved.inference.columns else NO_COLUMN

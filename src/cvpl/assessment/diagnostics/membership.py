@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.evaluation.intervals.intervals import interval_fields, refused_interval
-from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.estimates import CONFIDENCE
+from cvpl.evaluation.intervals.intervals import refused_interval
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.membership import MEMBERSHIP_RATES, area_interval, area_under_curve, read_at
 from cvpl.result import Membership, MembershipArea, MembershipRate
@@ -37,19 +37,10 @@ def membership(ensemble: EnsembleOutcome) -> Membership | None:
     confidence = _confidence(among)
     chosen = able[name]
     base = chosen.spread.base
-    interval = refused_interval("there is no control")
+    found = refused_interval("there is no control", areas[name], confidence)
     if base is not None:
-        interval = area_interval(chosen.spread.originals, base, confidence)
-    area = MembershipArea(
-        estimate=areas[name],
-        low=interval.low,
-        high=interval.high,
-        attacker=name,
-        among=among,
-        confidence=confidence,
-        method=interval.method,
-        refused=interval.refused,
-    )
+        found = area_interval(chosen.spread.originals, base, confidence)
+    area = MembershipArea.of(found, attacker=name, among=among)
     return Membership(controls=max(measured.controls for measured in able.values()), rates=rates, auc=area)
 
 
@@ -61,14 +52,7 @@ def _best_rate(able: Mapping[str, Measurement], rate: float, among: int, headlin
     refused = None
     for name in ordered:
         interval = able[name].power_interval(rate, confidence)
-        found = MembershipRate(
-            false_rate=rate,
-            power=powers[name],
-            attacker=name,
-            among=among,
-            confidence=confidence,
-            **interval_fields(interval),
-        )
+        found = MembershipRate.of(interval, false_rate=rate, attacker=name, among=among)
         if interval.refused is None:
             return found
         refused = refused or found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from cvpl.evaluation.groups.groupings import by_columns, by_rarity
 from cvpl.evaluation.groups.rounded_rates import rounded_rates
 from cvpl.evaluation.groups.subgroups import Subgroups, subgroups
 from cvpl.evaluation.measurement import Measurement
+from cvpl.result import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.tables.pair import Inputs
 
 
@@ -22,3 +25,19 @@ def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -
     originals = measured.spread.originals
     unit = originals.unit if originals.alike else None
     return rounded_rates(subgroups(groupings, linked[0], control_linked, suppress_below, unit), suppress_below)
+
+
+def at_risk(found: Subgroups | None, suppress_below: int) -> AtRisk | None:
+    """Rates by group; null if links are not defined."""
+    if found is None:
+        return None
+    return AtRisk(
+        average=found.average,
+        maximum=MaximumRate(**asdict(found.maximum)),
+        maximum_attributable=found.maximum_attributable,
+        controlled=found.controlled,
+        suppress_below=suppress_below,
+        tables=[
+            GroupRates(name=table.name, rows=[GroupRate(**asdict(row)) for row in table.rows]) for table in found.tables
+        ],
+    )

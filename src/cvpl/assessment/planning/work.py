@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import comb
 
 from cvpl.assessment import screening, sight
-from cvpl.assessment.diagnostics import canaries, power_drop, secret_searches, self_linkage, sensitivity
+from cvpl.assessment.diagnostics import canaries, power_drop, self_linkage, sensitive_searches, sensitivity
 from cvpl.assessment.planning.attack_cost import (
     COMPILER,
     PERSON,
@@ -277,7 +277,7 @@ class Work:
             return []
         attributes = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
         rows, control, released = self._costs.sizes
-        most = secret_searches.max_queries(released)
+        most = sensitive_searches.max_queries(released)
         people, folds = min(rows, most) + min(control, most), FOLDS if control else 1
         ranking = 2 * FOLDS * most_ranking(released) * (self._columns + 1) if control else 0
         searched = NEAREST_CELL * self._columns * ((1 + folds * NESTED) * people + ranking) * released

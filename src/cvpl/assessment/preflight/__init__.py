@@ -15,14 +15,14 @@ from cvpl.assessment.preflight.renamed import renamed_findings
 from cvpl.assessment.preflight.tables import table_findings
 from cvpl.assessment.preflight.unmatched import unmatched_findings
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.randomness import stream
 from cvpl.tables.pair import Inputs
 
 __all__ = ["preflight"]
 
 
-def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None) -> list[out.Finding]:
+def preflight(resolved: ResolvedConfig, inputs: Inputs, likeness: ControlTests | None) -> list[out.Finding]:
     """The findings of all checks on the tables of one audit; `likeness` compares the control with the originals."""
     disclosure = disclosure_of(resolved, inputs)
     rng, workers = stream(resolved.config.seed, "copies"), resolved.budget.workers

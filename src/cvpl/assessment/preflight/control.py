@@ -7,11 +7,10 @@ from statistics import NormalDist
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.estimates import CONFIDENCE, FALSE_RATE
+from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
 from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.risk import FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
 from cvpl.result.published import Disclosure
 from cvpl.tables.pair import Inputs
@@ -22,7 +21,7 @@ HALF_WIDTH = 0.05
 
 
 def control_findings(
-    resolved: ResolvedConfig, inputs: Inputs, likeness: ControlLikeness | None, disclosure: Disclosure
+    resolved: ResolvedConfig, inputs: Inputs, likeness: ControlTests | None, disclosure: Disclosure
 ) -> list[out.Finding]:
     """The findings on the control; empty without one."""
     if inputs.pair.control is None:
@@ -48,7 +47,7 @@ def _columns(inputs: Inputs) -> list[out.Finding]:
     return [out.Finding(check="control_lacks_columns", closes_gate=True, message=message, count=len(lacking))]
 
 
-def _overlap(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[out.Finding]:
+def _overlap(likeness: ControlTests | None, disclosure: Disclosure) -> list[out.Finding]:
     if likeness is None or not likeness.copies.suspicious:
         return []
     copies = likeness.copies
@@ -63,7 +62,7 @@ def _overlap(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[o
     ]
 
 
-def _related(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[out.Finding]:
+def _related(likeness: ControlTests | None, disclosure: Disclosure) -> list[out.Finding]:
     """Rows that belong together although no column declares it, so that figures take few people for many."""
     if likeness is None or likeness.relations.found is None:
         return []
@@ -73,7 +72,7 @@ def _related(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[o
     return [out.Finding(check=check, closes_gate=True, message=relations.message, share=share)]
 
 
-def _doubles(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[out.Finding]:
+def _doubles(likeness: ControlTests | None, disclosure: Disclosure) -> list[out.Finding]:
     """Rows that occur in the control more than once: told if they are unusual, closing if beyond chance."""
     if likeness is None:
         return []
@@ -92,12 +91,11 @@ def _doubles(likeness: ControlLikeness | None, disclosure: Disclosure) -> list[o
     ]
 
 
-def _unlike(likeness: ControlLikeness | None) -> list[out.Finding]:
+def _unlike(likeness: ControlTests | None) -> list[out.Finding]:
     """A control from another population: its rate does not estimate the originals' base rate."""
     if likeness is None:
         return []
-    looks = [column.message for column in likeness.columns if column.differs]
-    looks += [likeness.joint.message] if likeness.joint.differs else []
+    looks = likeness.differences
     if not looks:
         return []
     more = f" (and {len(looks) - 1} more)" if len(looks) > 1 else ""

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.evaluation.intervals.shares import CONFIDENCE, wilson_bounds
+from cvpl.estimates import CONFIDENCE
+from cvpl.evaluation.intervals.shares import wilson_bounds
 from cvpl.result.published import Disclosure
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Pair, Table

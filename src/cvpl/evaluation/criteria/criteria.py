@@ -39,7 +39,7 @@ SIZES: tuple[tuple[int, int | None], ...] = ((1, 1), (2, 2), (3, 4), (5, 9), (10
 
 
 @dataclass(frozen=True)
-class SecretCriteria:
+class AttributeCriteria:
     """l-diversity and t-closeness of a sensitive column; `ordered` is None for categories."""
 
     diversity: Diversity
@@ -69,7 +69,7 @@ class ReleaseCriteria:
     risks: ClassRisks
     basis: Basis
     individual: IndividualRisk | None
-    secrets: Mapping[str, SecretCriteria]
+    secrets: Mapping[str, AttributeCriteria]
     estimates: PopulationEstimates | None
     presence: tuple[float, float] | None
     before: EquivalenceClasses | None = None
@@ -144,11 +144,11 @@ def _codes(column: ColumnData) -> Codes:
     return column.distinct(plain=column.plain)[1]
 
 
-def _secret(classes: EquivalenceClasses, column: ColumnData) -> SecretCriteria:
+def _secret(classes: EquivalenceClasses, column: ColumnData) -> AttributeCriteria:
     counts = ClassValueCounts.of_secret(classes, _codes(column))
     varied, equal = diversity(counts), equal_distance(counts)
     assert varied is not None and equal is not None  # noqa: PT018, S101 - there are records
-    return SecretCriteria(varied, equal, ordered_distance(counts) if column.ordered else None)
+    return AttributeCriteria(varied, equal, ordered_distance(counts) if column.ordered else None)
 
 
 def _in_population(

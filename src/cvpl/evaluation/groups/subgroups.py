@@ -15,9 +15,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows, published_ranges
-from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, sampling_design, wilson_bounds
+from cvpl.evaluation.intervals.shares import Component, sampling_design, wilson_bounds
 from cvpl.result.rounding import SUPPRESS_BELOW
 
 Floats = NDArray[np.float64]

@@ -26,7 +26,7 @@ from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.beliefs import Beliefs, best_hits, drawn_hits, normalized
 from cvpl.evaluation.inference.compatible_class import CompatibleClasses
 from cvpl.evaluation.inference.nearest import Nearest, Profiles, nearest_profiles, vote_scale
-from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
 from cvpl.operators.alignment import Granularity, detect
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
@@ -49,7 +49,7 @@ class BothBeliefs:
     drawn: bool = False
 
     def hits(
-        self, secret: Secret, original: SensitiveTruth, control: SensitiveTruth | None, *, by_rarity: bool
+        self, secret: SensitiveAttribute, original: SensitiveTruth, control: SensitiveTruth | None, *, by_rarity: bool
     ) -> list[Floats]:
         """How right the guess of each original is, and of each control, if there are any."""
         found = []
@@ -61,7 +61,7 @@ class BothBeliefs:
 
 
 @dataclass(frozen=True, eq=False)
-class Linked:
+class LinkGuesses:
     """The nearest profiles of originals and controls by one linkage attacker, and the release that it searched."""
 
     attack: Attack
@@ -70,7 +70,7 @@ class Linked:
     control: Nearest | None
 
     @classmethod
-    def of(cls, attack: Attack, kept: NDArray[np.bool_]) -> Linked:
+    def of(cls, attack: Attack, kept: NDArray[np.bool_]) -> LinkGuesses:
         """Search among the released records in `kept`, those with a secret."""
         names = attack.representation.attacker.vectorization.compared(attack.protected)
         profiles = Profiles.by(attack.protected, names, kept)
@@ -86,19 +86,19 @@ class Linked:
     def _both(self) -> list[Nearest | None]:
         return [self.original, self.control]
 
-    def best(self, secret: Secret) -> BothBeliefs:
+    def best(self, secret: SensitiveAttribute) -> BothBeliefs:
         """The values of the best candidates."""
         values = self.profiles.values(secret)
         mine, base = (None if item is None else item.best(values) for item in self._both)
         return BothBeliefs(mine, base, drawn=True)
 
-    def vote(self, secret: Secret) -> BothBeliefs:
+    def vote(self, secret: SensitiveAttribute) -> BothBeliefs:
         """The values of the nearest profiles, weighted."""
         values = self.profiles.values(secret)
         mine, base = (None if item is None else item.beliefs(item.lead(self.scale), values) for item in self._both)
         return BothBeliefs(mine, base)
 
-    def joined(self, secret: Secret, predicted: Sequence[BothBeliefs]) -> BothBeliefs:
+    def joined(self, secret: SensitiveAttribute, predicted: Sequence[BothBeliefs]) -> BothBeliefs:
         """The vote and the mean of the models, weighted by how far the best profile is ahead."""
         vote = self.vote(secret)
         found: list[Beliefs | None] = []
@@ -112,7 +112,9 @@ class Linked:
             found.append(_mixed(ahead, voted, reduce(add, told) / len(told)))
         return BothBeliefs(found[0], found[1])
 
-    def together(self, secrets: Sequence[Secret], truths: Sequence[Sequence[SensitiveTruth | None]]) -> list[Floats]:
+    def together(
+        self, secrets: Sequence[SensitiveAttribute], truths: Sequence[Sequence[SensitiveTruth | None]]
+    ) -> list[Floats]:
         """The share of the best candidates of each person that have all of several secrets right.
 
         `truths` are those of the originals, and those of the controls.
@@ -169,7 +171,7 @@ class AlignedPeople:
         generalized = tuple(generalized_columns(held, released))
         return cls(released, detect(held, released), generalized, held, control)
 
-    def compatible_class(self, names: Sequence[str], secret: Secret) -> BothBeliefs:
+    def compatible_class(self, names: Sequence[str], secret: SensitiveAttribute) -> BothBeliefs:
         """The values of the released records that are compatible in the columns."""
         grain = self.granularity.without(self.generalized)
         mine = grain.apply(self.held)
@@ -178,7 +180,7 @@ class AlignedPeople:
         return BothBeliefs(classes.beliefs(mine, secret), control)
 
     def model(
-        self, name: models.ModelName, names: Sequence[str], secret: Secret, *, seed: int, workers: int
+        self, name: models.ModelName, names: Sequence[str], secret: SensitiveAttribute, *, seed: int, workers: int
     ) -> BothBeliefs | None:
         """The predictions of a model that is trained on at most 100,000 released records; None without a record."""
         features = models.Features.of(self.released, names)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,14 +29,14 @@ def normalized(weights: Beliefs) -> Beliefs:
     return (diags(np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)) @ weights).tocsr()
 
 
-def drawn_hits(beliefs: Beliefs, secret: Secret, truth: SensitiveTruth) -> Floats:
+def drawn_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTruth) -> Floats:
     """The probability that each person is guessed right, if the guess is drawn with the beliefs as probabilities."""
     people = np.repeat(np.arange(beliefs.shape[0]), np.diff(beliefs.indptr))
     right = secret.right(beliefs.indices.astype(np.int64), truth.take(people))
     return np.asarray(np.bincount(people, right * beliefs.data, minlength=beliefs.shape[0]), dtype=np.float64)
 
 
-def best_hits(beliefs: Beliefs, secret: Secret, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
+def best_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
     """Whether each person is guessed right by the value with the largest expected score, shared among tied values.
 
         expected score of a guess g = sum over values v of   belief(v) w(v)   if g is right for v
@@ -63,7 +63,7 @@ def best_hits(beliefs: Beliefs, secret: Secret, truth: SensitiveTruth, *, by_rar
     return found
 
 
-def commonest_hits(secret: Secret, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
+def commonest_hits(secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
     """The same for everybody from the shares of the release: the commonest value, or the one with the largest score."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
 
@@ -79,7 +79,7 @@ def commonest_hits(secret: Secret, truth: SensitiveTruth, *, by_rarity: bool) ->
     return found
 
 
-def _expected(beliefs: Beliefs, secret: Secret, worth: Floats) -> Beliefs:
+def _expected(beliefs: Beliefs, secret: SensitiveAttribute, worth: Floats) -> Beliefs:
     """The expected score of every guess."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
 

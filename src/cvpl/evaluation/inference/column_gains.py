@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
-from cvpl.evaluation.inference.attackers import Linked
+from cvpl.evaluation.inference.attackers import LinkGuesses
 from cvpl.evaluation.inference.beliefs import best_hits
 from cvpl.evaluation.inference.nearest import NEAREST, Profiles, highest, vote_scale
-from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
 from cvpl.operators.similarity import AgreementScorer, Scorer
 
 Ints = NDArray[np.int64]
@@ -36,7 +36,11 @@ def most_ranking(released: int) -> int:
 
 
 def gains(
-    links: Linked, secret: Secret, rows: tuple[Ints, Ints], truths: Sequence[SensitiveTruth | None], again: Again | None
+    links: LinkGuesses,
+    secret: SensitiveAttribute,
+    rows: tuple[Ints, Ints],
+    truths: Sequence[SensitiveTruth | None],
+    again: Again | None,
 ) -> dict[str, float] | None:
     """What is gained by each column; None if it cannot be measured.
 
@@ -78,7 +82,7 @@ def _gain(
     done: Attack,
     scorers: Sequence[Scorer | AgreementScorer],
     profiles: Profiles,
-    secret: Secret,
+    secret: SensitiveAttribute,
     truths: Sequence[SensitiveTruth],
 ) -> float:
     found = [highest(scorer, NEAREST, done.budget.workers) for scorer in scorers]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cvpl.evaluation.criteria.classes import combined_codes
 from cvpl.evaluation.inference.beliefs import Beliefs, normalized
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.operators.similarity.cells import ColumnCells, cell_kinds
 from cvpl.tables.columns import Table
 
@@ -49,7 +49,7 @@ class CompatibleClasses:
         """The number of different released records."""
         return len(self.codes[0]) if self.codes else 1
 
-    def beliefs(self, people: Table, secret: Secret) -> Beliefs:
+    def beliefs(self, people: Table, secret: SensitiveAttribute) -> Beliefs:
         """The shares of each value of the secret in the class of each person; an empty row if nobody is compatible."""
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.beliefs import Beliefs
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.randomness import stream
 from cvpl.tables.columns import Table
 
@@ -24,7 +24,7 @@ FEWEST = 40
 
 
 def control_model(
-    secret: Secret,
+    secret: SensitiveAttribute,
     names: Sequence[str],
     original: Table,
     control: Table,

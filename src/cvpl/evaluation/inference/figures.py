@@ -11,27 +11,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.beliefs import commonest_hits
 from cvpl.evaluation.inference.column_choices import Folds, choice_error, read_apart, with_choice
-from cvpl.evaluation.inference.scores import NOTHING_LEFT, Ends, Hits, attributable, attributable_ends, score_ends
-from cvpl.evaluation.inference.secret import Secret, SensitiveTruth, Tolerance
-from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.evaluation.inference.scores import NOTHING_LEFT, Hits, attributable, attributable_ends, score_ends
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
+from cvpl.result.inference import (
+    AttackerName,
+    BaselineName,
+    InferenceBaseline,
+    InferenceRate,
+    InferenceRow,
+    ScoreName,
+    SecretInference,
+)
+from cvpl.wording import percent
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Score = Literal["accuracy", "rarity_weighted"]
-SCORES: tuple[Score, ...] = ("accuracy", "rarity_weighted")
-COMMONEST, CONTROL_MODEL = "commonest_value", "control_model"
+SCORES: tuple[ScoreName, ...] = ("accuracy", "rarity_weighted")
+COMMONEST: BaselineName = "commonest_value"
+CONTROL_MODEL: BaselineName = "control_model"
+NO_CONTROL = "there is no control"
+NOTHING = f"people who are not in the release are guessed right for more than {percent(NOTHING_LEFT)}"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Queries:
     """The people who are asked about: rows of the originals and of the controls, and their units.
 
     `folds` are those in which columns are chosen; None without a control.
@@ -42,7 +54,7 @@ class Asked:
     units: tuple[Ints, Ints | None] | None = None
     folds: Folds | None = None
 
-    def truths(self, secret: Secret) -> tuple[SensitiveTruth, SensitiveTruth | None]:
+    def truths(self, secret: SensitiveAttribute) -> tuple[SensitiveTruth, SensitiveTruth | None]:
         """The secrets of these people."""
         control = None
         if self.control is not None and secret.control is not None:
@@ -68,7 +80,7 @@ class ScoredAttack:
 
     attacker: str
     sets: tuple[tuple[str, ...], ...]
-    score: Score
+    score: ScoreName
     originals: Hits
     controls: Hits | None
     choices: tuple[tuple[Hits, Hits | None], ...] = ()
@@ -94,82 +106,8 @@ class ScoredAttack:
         )
 
 
-@dataclass(frozen=True)
-class InferenceRow:
-    """The figures of one attacker by one score; the attributable ones are None without a control, or if refused.
-
-    `people` and `fewest` are the numbers of people by which figures of originals, and of both tables, are rounded.
-    """
-
-    attacker: str
-    columns: int
-    score: Score
-    people: int
-    fewest: int
-    originals: float
-    interval: Ends | None
-    controls: float | None
-    attributable: float | None
-    attributable_interval: Ends | None
-
-
-@dataclass(frozen=True)
-class BaselineRow:
-    """What a guess without the release, or without knowledge of the person, reaches by one score."""
-
-    baseline: str
-    score: Score
-    people: int
-    fewest: int
-    originals: float
-    controls: float | None
-
-
-@dataclass(frozen=True)
-class SecretFigures:
-    """What attackers learn of one secret. `refused` says why nothing can be attributed by a score, if so."""
-
-    name: str
-    kind: Literal["category", "number", "time"]
-    tolerance: Tolerance
-    known: tuple[str, ...]
-    people: int
-    controls: int | None
-    rows: tuple[InferenceRow, ...]
-    baselines: tuple[BaselineRow, ...]
-
-
-@dataclass(frozen=True)
-class Reconstruction:
-    """How many people have all of several secrets guessed right."""
-
-    secrets: tuple[str, ...]
-    known: tuple[str, ...]
-    people: int
-    controls: int | None
-    rows: tuple[InferenceRow, ...]
-
-
-@dataclass(frozen=True)
-class Inference:
-    """What attackers learn of secret columns.
-
-    `link` is the linkage attacker, `not_run` are attackers that need a library that is not installed, `left_out`
-    secrets that could not be asked. `trained` is the most records that a model was trained on, None without models.
-    `confidence` is that of each interval.
-    """
-
-    secrets: tuple[SecretFigures, ...]
-    together: Reconstruction | None
-    link: str
-    not_run: tuple[str, ...]
-    left_out: tuple[str, ...]
-    trained: int | None
-    confidence: float
-
-
 def scored(
-    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, secret: Secret, asked: Asked
+    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, secret: SensitiveAttribute, asked: Queries
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores; none by a score in which nobody has a weight."""
     truths, found = asked.truths(secret), []
@@ -185,8 +123,8 @@ def scored_by_choice(
     attacker: str,
     sets: Sequence[tuple[str, ...]],
     beliefs: Callable[[tuple[str, ...]], BothBeliefs],
-    secret: Secret,
-    asked: Asked,
+    secret: SensitiveAttribute,
+    asked: Queries,
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores, everybody by the columns that the other folds chose.
 
@@ -211,7 +149,7 @@ def scored_by_choice(
     return found
 
 
-def weights_of(secret: Secret, asked: Asked, score: Score) -> tuple[Floats, Floats | None]:
+def weights_of(secret: SensitiveAttribute, asked: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
     """The weights of the people: 1 for who has a secret, or how rare it is."""
     if score == "accuracy":
         mine, base = secret.original.known.astype(np.float64), None
@@ -224,7 +162,7 @@ def weights_of(secret: Secret, asked: Asked, score: Score) -> tuple[Floats, Floa
     return own, other
 
 
-def baseline_rows(secret: Secret, asked: Asked, trained: BothBeliefs | None) -> tuple[BaselineRow, ...]:
+def baseline_rows(secret: SensitiveAttribute, asked: Queries, trained: BothBeliefs | None) -> list[InferenceBaseline]:
     """The commonest value and, if there is one, the model trained on controls, by both scores."""
     mine, base = asked.truths(secret)
     rows = []
@@ -237,12 +175,21 @@ def baseline_rows(secret: Secret, asked: Asked, trained: BothBeliefs | None) -> 
         for name, found in hits.items():
             originals, controls = asked.hits(found, weights)
             if originals.score is not None:
-                share = None if controls is None else controls.score
-                rows.append(BaselineRow(name, score, *rounded_by(originals, controls), originals.score, share))
-    return tuple(rows)
+                people, fewest = rounded_by(originals, controls)
+                rows.append(
+                    InferenceBaseline(
+                        baseline=name,
+                        score=score,
+                        people=people,
+                        fewest=fewest,
+                        originals=originals.score,
+                        controls=None if controls is None else controls.score,
+                    )
+                )
+    return rows
 
 
-def inference_rows(attacks: Sequence[ScoredAttack], confidence: float, *, alike: bool) -> tuple[InferenceRow, ...]:
+def inference_rows(attacks: Sequence[ScoredAttack], confidence: float, *, alike: bool) -> list[InferenceRow]:
     """The figures of attackers, each interval with this confidence; the largest attributable score first.
 
     Intervals are over people and over the choice of columns.
@@ -263,9 +210,24 @@ def inference_rows(attacks: Sequence[ScoredAttack], confidence: float, *, alike:
         if own is not None:
             low, high = with_choice(own, mine, errors[0], one.originals.size, confidence)
             own = max(0.0, low), min(1.0, high)
-        people = rounded_by(one.originals, one.controls)
-        rows.append(InferenceRow(one.attacker, one.columns, one.score, *people, mine, own, base, gain, ends))
-    return tuple(sorted(rows, key=_strength, reverse=True))
+        people, fewest = rounded_by(one.originals, one.controls)
+        rows.append(
+            InferenceRow(
+                attacker=cast("AttackerName", one.attacker),
+                columns=one.columns,
+                score=one.score,
+                people=people,
+                fewest=fewest,
+                originals=mine,
+                low=None if own is None else own[0],
+                high=None if own is None else own[1],
+                controls=base,
+                attributable=gain,
+                attributable_low=None if ends is None else ends[0],
+                attributable_high=None if ends is None else ends[1],
+            )
+        )
+    return sorted(rows, key=_strength, reverse=True)
 
 
 def rounded_by(originals: Hits, controls: Hits | None) -> tuple[int, int]:
@@ -283,12 +245,39 @@ def simultaneous(figures: int) -> float:
     return 1 - (1 - CONFIDENCE) / max(1, figures)
 
 
-def refused(row: InferenceRow) -> bool:
-    """Whether nothing can be attributed because controls are right nearly always."""
-    return row.controls is not None and row.controls > NOTHING_LEFT
+def refusal(rows: Sequence[InferenceRow]) -> str | None:
+    """Why nothing can be attributed to the release; None if something can."""
+    if any(row.attributable is not None for row in rows):
+        return None
+    # Then controls are right nearly always, or there are none.
+    known = any(row.controls is not None and row.controls > NOTHING_LEFT for row in rows)
+    return NOTHING if known else NO_CONTROL
 
 
 def strongest(figures: Mapping[str, Sequence[InferenceRow]]) -> tuple[str, InferenceRow] | None:
-    """The secret and the row with the largest attributable score; None if there is none."""
+    """The column and the row with the largest attributable score; None if there is none."""
     rows = [(name, row) for name, found in figures.items() for row in found if row.attributable is not None]
     return max(rows, key=lambda pair: _strength(pair[1])) if rows else None
+
+
+def inference_rate(found: Sequence[SecretInference]) -> InferenceRate | None:
+    """The largest attributable score, and of how many it is the largest; None without one.
+
+    A column that is refused has no figure, and the upper end is unknown if any other figure lacks its interval.
+    """
+    best = strongest({one.column: one.attackers for one in found})
+    if best is None:
+        return None
+    name, row = best
+    rows = [item for one in found for item in one.attackers if item.attributable is not None]
+    known = [item.attributable_high for item in rows if item.attributable_high is not None]
+    return InferenceRate(
+        estimate=row.attributable or 0.0,
+        low=row.attributable_low,
+        high=max(known) if len(known) == len(rows) else None,
+        column=name,
+        attacker=row.attacker,
+        score=row.score,
+        fewest=min(item.fewest for item in rows),
+        among=len(rows),
+    )

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.tables.columns import ColumnData, Table
 
 Ints = NDArray[np.int64]
@@ -26,7 +26,9 @@ _GROUPS = 12
 """Numbers are ranked in so many groups of equal size, labels by so many of the commonest ones and the others."""
 
 
-def by_information(released: Table, names: Sequence[str], secret: Secret, rng: np.random.Generator) -> tuple[str, ...]:
+def by_information(
+    released: Table, names: Sequence[str], secret: SensitiveAttribute, rng: np.random.Generator
+) -> tuple[str, ...]:
     """The columns in the order of their mutual information with the secret in the release, the largest first."""
     rows = np.flatnonzero(secret.released >= 0)
     if len(rows) > SAMPLE:

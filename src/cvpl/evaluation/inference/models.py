@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.inference.beliefs import Beliefs
-from cvpl.evaluation.inference.secret import Secret, SensitiveTruth
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
 from cvpl.tables.columns import Labels, Table
 
 Floats = NDArray[np.float64]
@@ -84,10 +84,10 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class FittedModel:
     """A trained model, the values that it tells apart, and how to read its predictions."""
 
-    secret: Secret
+    secret: SensitiveAttribute
     model: Any
     values: Ints
     regresses: bool
@@ -115,12 +115,12 @@ def train(
     name: ModelName,
     features: Floats,
     codes: Ints,
-    secret: Secret,
+    secret: SensitiveAttribute,
     *,
     categorical: Sequence[bool],
     seed: int,
     workers: int = 1,
-) -> Trained | None:
+) -> FittedModel | None:
     """Train a model on records with the values `codes` of the secret; None with too few records to tell them apart.
 
     Records of values beyond the 30 commonest are left out, unless the secret is a number. The model does not depend on
@@ -138,7 +138,7 @@ def train(
         kept = np.isin(codes, values)
         features, codes = features[kept], codes[kept]
     if len(values) == 1:
-        return Trained(secret, None, values, False)
+        return FittedModel(secret, None, values, False)
     if not regresses and len(codes) < _RECORDS_A_CLASS * len(values):
         return None
     target = secret.values[codes] if regresses and secret.values is not None else codes
@@ -150,7 +150,7 @@ def train(
         model.fit(features, target)
     if name == "forest":
         model.n_jobs = 1  # threads would add the trees' votes in any order
-    return Trained(secret, model, values, regresses)
+    return FittedModel(secret, model, values, regresses)
 
 
 def _boosted(regresses: bool, classes: int, rows: int, categorical: Sequence[bool], seed: int) -> Any:
@@ -180,7 +180,7 @@ def _forest(regresses: bool, seed: int, workers: int) -> Any:
     return kind(_TREES, max_features="sqrt", min_samples_leaf=2, n_jobs=workers, random_state=seed)
 
 
-def truth_codes(secret: Secret, truth: SensitiveTruth) -> Ints:
+def truth_codes(secret: SensitiveAttribute, truth: SensitiveTruth) -> Ints:
     """The value of the release that each person has, or for numbers the nearest; -1 for none."""
     if truth.numbers is None:
         return np.where(truth.known & (truth.codes < secret.size), truth.codes, -1)
@@ -189,7 +189,7 @@ def truth_codes(secret: Secret, truth: SensitiveTruth) -> Ints:
     return np.where(truth.known, _nearest(secret, np.nan_to_num(truth.numbers)), -1)
 
 
-def _nearest(secret: Secret, numbers: Floats) -> Ints:
+def _nearest(secret: SensitiveAttribute, numbers: Floats) -> Ints:
     """The value that is nearest to each number."""
     assert secret.values is not None  # noqa: S101 - only numbers are regressed
     if secret.size == 1:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.evaluation.criteria.classes import combined_codes
 from cvpl.evaluation.inference.beliefs import Beliefs, normalized
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.operators.similarity import AgreementScorer, Scorer
 from cvpl.search.best import TIE
 from cvpl.search.threads import threads
@@ -57,7 +57,7 @@ class Profiles:
         first = np.unique(keys, return_index=True)[1]
         return cls(of, rows[first].astype(np.int64))
 
-    def values(self, secret: Secret) -> Any:
+    def values(self, secret: SensitiveAttribute) -> Any:
         """A sparse matrix: how many records of each profile (rows) have each value of the secret."""
         from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.estimates import beyond_chance
+from cvpl.estimates import CONFIDENCE, Estimate, beyond_chance
 from cvpl.evaluation.control import Basis, Roc, attributable_rate
 from cvpl.evaluation.groups.units import Kind
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Ends, Sample, attributable_parts, power_parts
 from cvpl.evaluation.intervals.coverage import Figure, offer_difference, offer_over_draws
-from cvpl.evaluation.intervals.intervals import Interval, attributable_from_power, refused_interval
-from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, sampling_design
+from cvpl.evaluation.intervals.intervals import attributable_from_power, covered, refused_interval
+from cvpl.evaluation.intervals.shares import Component, sampling_design
 from cvpl.evaluation.intervals.uncertainty import Uncertainty
 
 Floats = NDArray[np.float64]
@@ -52,7 +52,7 @@ class FigureEstimate:
     kind: Kind
     basis: Basis
     estimate: float
-    interval: Callable[[float], Interval]
+    interval: Callable[[float], Estimate]
     originals: Floats
     controls: Floats
     variance: float
@@ -63,15 +63,13 @@ class FigureEstimate:
 class Difference:
     """The first release's figure minus the second's, and the correlation of the two estimates (-1 to 1)."""
 
-    estimate: float
-    interval: Interval
-    confidence: float
+    estimate: Estimate
     correlation: float | None = None
 
     @property
     def tied(self) -> bool:
         """Whether the two cannot be distinguished: the interval contains 0, or there is none."""
-        low, high = self.interval.low, self.interval.high
+        low, high = self.estimate.low, self.estimate.high
         return low is None or high is None or low <= 0 <= high
 
 
@@ -84,7 +82,7 @@ def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) 
     parts = power_parts(spread.originals, base, false_rate, CONFIDENCE, roc)
     figure: Figure = "power" if basis == "control" else "power_left_out"
 
-    def interval(confidence: float) -> Interval:
+    def interval(confidence: float) -> Estimate:
         found = replace(spread, confidence=confidence).powers([false_rate])
         assert found is not None  # noqa: S101 - there is a base
         return found[0]
@@ -109,7 +107,7 @@ def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: f
     linked = originals.linked(threshold)
     estimate = attributable_rate(float(linked.mean()), float(base.linked(threshold).mean()))
 
-    def interval(confidence: float) -> Interval:
+    def interval(confidence: float) -> Estimate:
         found = replace(spread, confidence=confidence).attributable([threshold])
         assert found is not None  # noqa: S101 - there is a base
         return found[0]
@@ -131,7 +129,7 @@ def _described(
     figure: Figure,
     basis: Basis,
     estimate: float,
-    interval: Callable[[float], Interval],
+    interval: Callable[[float], Estimate],
     sample: Sample,
     parts: Sequence[Component],
     asked: SearchedRows,
@@ -209,24 +207,23 @@ def difference(
     estimate = first.estimate - second.estimate
     if first.basis != second.basis:
         why = "one is read against the control, the other with the own match left out"
-        return Difference(estimate, refused_interval(why), confidence)
+        return Difference(refused_interval(why, estimate, confidence))
     alone = [item.interval(confidence) for item in (first, second)]
     for item in alone:
         if item.refused is not None:
-            return Difference(estimate, refused_interval(item.refused), confidence)
+            return Difference(refused_interval(item.refused, estimate, confidence))
     over_draws = first.draws > 1 or second.draws > 1
     offered = (
         offer_over_draws() if over_draws else offer_difference([(one.figure, one.kind) for one in (first, second)])
     )
-    if offered.refused is not None:
-        return Difference(estimate, refused_interval(offered.refused), confidence)
+    if offered.coverage is None:
+        return Difference(refused_interval(offered.refused or "", estimate, confidence))
     together = correlation(first, second, groups)
     ends = [(item.low, item.high) for item in alone if item.low is not None and item.high is not None]
     low, high = difference_bounds((first.estimate, ends[0]), (second.estimate, ends[1]), together)
     kinds = dict.fromkeys((first.kind, second.kind, *(["draws"] if over_draws else [])))
-    return Difference(
-        estimate, Interval(low, high, f"paired, {' and '.join(kinds)}", offered.coverage), confidence, together
-    )
+    paired = covered(estimate, (low, high), confidence, f"paired, {' and '.join(kinds)}", offered.coverage)
+    return Difference(paired, together)
 
 
 def confidence_of_picked(first: int, second: int, *, by_this_figure: bool) -> float:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CONFIDENCE = 0.95
 FEW_UNITS = 10
 """With fewer units of alike rows on one side, their variance is taken to be as large as their size allows."""
 FEW_RECORDS = 5

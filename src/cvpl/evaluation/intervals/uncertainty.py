@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
+from cvpl.estimates import CONFIDENCE, Estimate
 from cvpl.evaluation.control import Basis
 from cvpl.evaluation.groups.units import Units, choose_units
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import (
-    Interval,
     Method,
     attributable_intervals,
     left_out_intervals,
@@ -21,7 +21,6 @@ from cvpl.evaluation.intervals.intervals import (
     rate_intervals,
     top1_interval,
 )
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.truth import Truth
 from cvpl.search.best import BestCandidates
 
@@ -62,17 +61,17 @@ class Uncertainty:
             other = Sample(base, originals.unit, originals.kind)
         return cls(originals, other, basis, confidence)
 
-    def rates(self, thresholds: Iterable[float]) -> list[Interval]:
+    def rates(self, thresholds: Iterable[float]) -> list[Estimate]:
         """Intervals for the linkage rate at every threshold."""
         return rate_intervals(self.originals, thresholds, self.confidence)
 
-    def base_rates(self, thresholds: Iterable[float]) -> list[Interval] | None:
+    def base_rates(self, thresholds: Iterable[float]) -> list[Estimate] | None:
         """Intervals for the control's rate at every threshold; None without a control."""
         if self.base is None or self.basis != "control":
             return None
         return rate_intervals(self.base, thresholds, self.confidence)
 
-    def attributable(self, thresholds: Iterable[float]) -> list[Interval] | None:
+    def attributable(self, thresholds: Iterable[float]) -> list[Estimate] | None:
         """Intervals for the attributable rate at every threshold; None without a base."""
         if self.base is None:
             return None
@@ -80,14 +79,14 @@ class Uncertainty:
             return left_out_intervals(self.originals, self.base.best, thresholds, self.confidence)
         return attributable_intervals(self.originals, self.base, thresholds, self.confidence)
 
-    def powers(self, false_rates: Iterable[float]) -> list[Interval] | None:
+    def powers(self, false_rates: Iterable[float]) -> list[Estimate] | None:
         """Intervals for the power at every false-positive rate; None without a base."""
         if self.base is None:
             return None
         left_out = self.basis == "own_match_left_out"
         return power_intervals(self.originals, self.base, false_rates, self.confidence, left_out=left_out)
 
-    def top1(self, truth: Truth | None) -> Interval | None:
+    def top1(self, truth: Truth | None) -> Estimate | None:
         """The interval for the top-1 hit rate; None if no original has a match."""
         if truth is None or not truth.has_match.any():
             return None

@@ -35,7 +35,7 @@ class Condition(NamedTuple):
     high: float
 
 
-class AskedColumn:
+class QueryColumn:
     """One column of a table, with its records sorted, so that those who meet a condition are found quickly."""
 
     def __init__(self, column: ColumnData, groups: LabelGroups | None) -> None:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.estimates import beyond_chance
+from cvpl.estimates import CONFIDENCE, beyond_chance
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
-from cvpl.evaluation.intervals.shares import CONFIDENCE, Component, ratio_bounds, sampling_design
+from cvpl.evaluation.intervals.shares import Component, ratio_bounds, sampling_design
 from cvpl.evaluation.singling_out.predicate_columns import LabelGroups
 from cvpl.evaluation.singling_out.predicates import (
     COLUMNS,
     WRITTEN,
-    AskedTable,
     Predicate,
+    QueryTable,
     SeenRelease,
     write_predicates,
 )
@@ -69,8 +69,8 @@ def predicate_rates(
     release = SeenRelease.of(released, names, groups)
     written = {columns: write_predicates(release, columns, wanted, rng) for columns in COLUMNS}
     written = {columns: found for columns, found in written.items() if found}
-    people = AskedTable(original, names, groups)
-    others = None if control is None or not control.rows else AskedTable(control, names, groups)
+    people = QueryTable(original, names, groups)
+    others = None if control is None or not control.rows else QueryTable(control, names, groups)
     each = 1 - (1 - confidence) / max(1, len(written))
     return [_tested(columns, found, people, others, units, each) for columns, found in written.items()]
 
@@ -78,8 +78,8 @@ def predicate_rates(
 def _tested(
     columns: int,
     predicates: Sequence[Predicate],
-    people: AskedTable,
-    others: AskedTable | None,
+    people: QueryTable,
+    others: QueryTable | None,
     units: Ints | None,
     confidence: float,
 ) -> PredicateRate:
@@ -100,7 +100,7 @@ def _tested(
     return PredicateRate(columns, len(predicates), rate, ends, control, attributable, within)
 
 
-def singled_out(predicates: Sequence[Predicate], table: AskedTable, units: Ints | None = None) -> tuple[Floats, Ints]:
+def singled_out(predicates: Sequence[Predicate], table: QueryTable, units: Ints | None = None) -> tuple[Floats, Ints]:
     """1 for each predicate that exactly one record meets, else 0; and the unit of each predicate.
 
     Predicates that single out the same person, or people of one of the `units`, are one unit; every other predicate is
@@ -113,7 +113,7 @@ def singled_out(predicates: Sequence[Predicate], table: AskedTable, units: Ints 
     return hits, np.unique(person, return_inverse=True)[1].astype(np.int64).reshape(len(found))
 
 
-def among_as_many(predicates: Sequence[Predicate], table: AskedTable, people: int) -> Floats:
+def among_as_many(predicates: Sequence[Predicate], table: QueryTable, people: int) -> Floats:
     """For each predicate the probability that exactly one of `people` records of the table meets it.
 
     If c records of a larger table meet it, and each is kept with probability λ = people / rows, that is

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.criteria.classes import EquivalenceClasses
-from cvpl.evaluation.singling_out.predicate_columns import AskedColumn, Condition, LabelGroups, Relation, Rows
+from cvpl.evaluation.singling_out.predicate_columns import Condition, LabelGroups, QueryColumn, Relation, Rows
 from cvpl.tables.columns import Table
 
 Predicate = tuple[Condition, ...]
@@ -36,12 +36,12 @@ FEW = 4096
 """In a table of so many records or fewer, who meets a condition is kept: predicates share their conditions."""
 
 
-class AskedTable:
+class QueryTable:
     """A table on which predicates are tested."""
 
     def __init__(self, table: Table, names: Sequence[str], groups: Sequence[LabelGroups | None]) -> None:
         self.rows = table.rows
-        self.columns = [AskedColumn(table.columns[name], group) for name, group in zip(names, groups, strict=True)]
+        self.columns = [QueryColumn(table.columns[name], group) for name, group in zip(names, groups, strict=True)]
 
     def meeting(self, predicate: Predicate, most: int | None = None) -> Rows:
         """The records that meet every condition; with `most`, the search ends when more than so many are found."""
@@ -67,7 +67,7 @@ class AskedTable:
 class SeenRelease:
     """The release as the attacker sees it: its columns, their medians, and whether they are ordered."""
 
-    tested: AskedTable
+    tested: QueryTable
     codes: tuple[Codes, ...]
     medians: tuple[float, ...]
     ordered: tuple[bool, ...]
@@ -75,7 +75,7 @@ class SeenRelease:
     @classmethod
     def of(cls, table: Table, names: Sequence[str], groups: Sequence[LabelGroups | None]) -> SeenRelease:
         """Prepare a release; a column without values has no median."""
-        tested = AskedTable(table, names, groups)
+        tested = QueryTable(table, names, groups)
         columns = [table.columns[name] for name in names]
         codes = tuple(column.distinct(plain=column.plain)[1] for column in columns)
         ordered = tuple(column.ordered for column in columns)

@@ -3,30 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from cvpl.evaluation.intervals.shares import CONFIDENCE
-from cvpl.evaluation.trials.two_way import TrialPower
-
-
-@dataclass(frozen=True)
-class AllowedPower:
-    """The power at one false-positive rate beside the largest that the budget allows.
-
-    `low` is the lower end of the measured power, corrected for the number of figures; `exceeded` says that it lies
-    above `allowed`.
-    """
-
-    false_rate: float
-    allowed: float
-    estimate: float
-    low: float
-
-    @property
-    def exceeded(self) -> bool:
-        """Whether the lower end lies above what is allowed."""
-        return self.low > self.allowed
+from cvpl.evaluation.trials.two_way import PowerOverRounds
+from cvpl.result import AllowedPower
 
 
 def largest_power(epsilon: float, false_rate: float, delta: float = 0.0) -> float:
@@ -48,10 +28,8 @@ def largest_power(epsilon: float, false_rate: float, delta: float = 0.0) -> floa
     return min(1.0, max(false_rate, min(factor * false_rate + delta, 1 - (1 - delta - false_rate) / factor)))
 
 
-def alarm(
-    powers: Sequence[TrialPower], epsilon: float, delta: float = 0.0, *, confidence: float = CONFIDENCE
-) -> tuple[AllowedPower, ...]:
-    """Each measured power beside the largest that (ε, δ) allows, with lower ends that hold together.
+def allowed_powers(powers: Sequence[PowerOverRounds], largest: Callable[[float], float | None]) -> list[AllowedPower]:
+    """Each measured power beside the `largest` that the budget allows there, with lower ends that hold together.
 
     `powers` are all figures that are looked at: one for each false-positive rate (and attacker). Each interval is taken
     at confidence 1 - (1 - confidence) / len(powers) (Bonferroni). A single draw can exceed the bound by chance; the
@@ -60,18 +38,17 @@ def alarm(
     If the rounds are balanced (a fixed number of people is in), a person who is out has been replaced by another: ε is
     then that for replacing a person, up to twice that for adding or removing one.
     """
-    if not powers:
-        return ()
-    each = 1 - (1 - confidence) / len(powers)
-    return tuple(
-        AllowedPower(
-            power.false_rate,
-            largest_power(epsilon, power.false_rate, delta),
-            power.power.estimate,
-            power.at(each).low,
+    found = []
+    for power in powers:
+        rate = power.figures.false_rate
+        allowed = largest(rate)
+        if allowed is None:
+            continue
+        low = power.low_at(1 - (1 - power.confidence) / len(powers))
+        found.append(
+            AllowedPower(false_rate=rate, allowed=allowed, power=power.figures.power, low=low, exceeded=low > allowed)
         )
-        for power in powers
-    )
+    return found
 
 
 def check_false_rate(false_rate: float) -> None:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cvpl.estimates import CONFIDENCE, Estimate
 from cvpl.evaluation.control import Roc
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.trials.rounds_error import (
     FEWEST_ROUNDS,
     Bools,
     Floats,
     Ints,
-    TrialEstimate,
     numbered,
     two_way_error,
 )
@@ -44,12 +43,12 @@ class LinkDistribution:
 
 
 @dataclass(frozen=True)
-class MostExposed:
+class ExposedTenth:
     """The link rates of the most exposed tenth in the rounds that did not choose them; `people` is a tenth's size."""
 
     people: int
-    when_in: TrialEstimate
-    when_out: TrialEstimate
+    when_in: Estimate
+    when_out: Estimate
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Exposure:
 
     when_in: LinkDistribution
     when_out: LinkDistribution
-    most_exposed: MostExposed | None
+    most_exposed: ExposedTenth | None
     refused: str | None = None
 
 
@@ -129,7 +128,7 @@ def _distribution(linked: Bools, role: Bools) -> LinkDistribution:
 
 def _most_exposed(
     linked: Bools, inside: Bools, known: Bools, unit: Ints, rng: np.random.Generator, confidence: float
-) -> MostExposed:
+) -> ExposedTenth:
     rounds = linked.shape[1]
     order = rng.permutation(rounds)
     halves = order[::2], order[1::2]
@@ -153,8 +152,8 @@ def _most_exposed(
         deviations = np.where(cells, linked - by_round, 0.0) / counts
         error = two_way_error(by_round, deviations, unit, cells)
         mean = float(by_round.mean())
-        found.append(TrialEstimate(mean, *error.ends(mean, confidence)))
-    return MostExposed(size, *found)
+        found.append(Estimate(mean, *error.ends(mean, confidence), confidence))
+    return ExposedTenth(size, *found)
 
 
 def _chosen(linked: Bools, role: Bools, rng: np.random.Generator) -> Bools:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.trials.guesses import FEWEST_GUESSES, Direction, best_plan, ranked_units, right_guesses
 from cvpl.evaluation.trials.rounds_error import FEWEST_ROUNDS, Bools, Floats, Ints, numbered
 

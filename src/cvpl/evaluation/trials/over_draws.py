@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cvpl.estimates import Estimate
 from cvpl.evaluation.intervals.coverage import OVER_DRAWS
-from cvpl.evaluation.intervals.intervals import Interval
+from cvpl.evaluation.intervals.intervals import covered
 from cvpl.evaluation.intervals.paired import FigureEstimate
 from cvpl.evaluation.trials.rounds_error import FEWEST_ROUNDS, Floats, Ints, TwoWayError, numbered, two_way_error
 from cvpl.evaluation.trials.two_way import FEWEST_UNITS, powers_and_parts
@@ -27,7 +28,7 @@ Groups = tuple[Ints, Ints | None]
 
 
 @dataclass(frozen=True, eq=False)
-class OverDraws:
+class MeanOverDraws:
     """A share of people, read in every draw. `originals` and `controls` are each row's part in the mean's error."""
 
     by_draw: tuple[float, ...]
@@ -41,10 +42,10 @@ class OverDraws:
         """The mean over draws."""
         return float(np.mean(self.by_draw))
 
-    def interval(self, confidence: float) -> Interval:
+    def interval(self, confidence: float) -> Estimate:
         """The interval over people and draws, by Student's t with one degree of freedom less than draws."""
-        low, high = self.error.ends(self.estimate, confidence)
-        return Interval(low, high, f"{self._units} and draws", OVER_DRAWS)
+        ends = self.error.ends(self.estimate, confidence)
+        return covered(self.estimate, ends, confidence, f"{self._units} and draws", OVER_DRAWS)
 
     @property
     def deviation(self) -> float:
@@ -72,7 +73,9 @@ class OverDraws:
         return "groups" if self.grouped else "people"
 
 
-def power_over_draws(originals: Floats, controls: Floats, false_rate: float, groups: Groups | None = None) -> OverDraws:
+def power_over_draws(
+    originals: Floats, controls: Floats, false_rate: float, groups: Groups | None = None
+) -> MeanOverDraws:
     """The mean power over draws at a false-positive rate.
 
     `originals` and `controls` have a row for each person and a column for each draw; a score is NaN if the person was
@@ -93,10 +96,10 @@ def power_over_draws(originals: Floats, controls: Floats, false_rate: float, gro
     by_draw, deviations = powers_and_parts(scores, inside, unit, false_rate)
     error = two_way_error(by_draw, deviations, unit, ~np.isnan(scores) & inside)
     mean = deviations.mean(axis=1)
-    return OverDraws(tuple(map(float, by_draw)), error, mean[:count], mean[count:], groups is not None)
+    return MeanOverDraws(tuple(map(float, by_draw)), error, mean[:count], mean[count:], groups is not None)
 
 
-def share_over_draws(values: Floats, groups: Groups | None = None) -> OverDraws:
+def share_over_draws(values: Floats, groups: Groups | None = None) -> MeanOverDraws:
     """The mean over draws of a share of originals, such as the top-1 hit rate; `values` are 0 to 1, people x draws.
 
     NaN for people who do not count in a draw. Raises ValueError with fewer than 2 draws, or if nobody counts in one.
@@ -111,7 +114,7 @@ def share_over_draws(values: Floats, groups: Groups | None = None) -> OverDraws:
     deviations = np.where(counted, values - by_draw, 0.0) / people
     unit = numbered(None if groups is None else groups[0], len(values))
     error = two_way_error(by_draw, deviations, unit, counted)
-    return OverDraws(tuple(map(float, by_draw)), error, deviations.mean(axis=1), np.zeros(0), groups is not None)
+    return MeanOverDraws(tuple(map(float, by_draw)), error, deviations.mean(axis=1), np.zeros(0), groups is not None)
 
 
 def _joined(groups: Groups | None) -> Ints | None:

@@ -23,15 +23,6 @@ FEWEST_ROUNDS = 2
 
 
 @dataclass(frozen=True)
-class TrialEstimate:
-    """A figure and the two ends of its interval."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
 class TwoWayError:
     """The variance of a mean over rounds, by its two sources.
 

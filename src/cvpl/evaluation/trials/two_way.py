@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.estimates import beyond_chance
+from cvpl.estimates import CONFIDENCE, beyond_chance
 from cvpl.evaluation.control import Roc
 from cvpl.evaluation.intervals.bounds import Sample, power_parts
-from cvpl.evaluation.intervals.shares import CONFIDENCE
 from cvpl.evaluation.trials.rounds_error import (
     FEWEST_ROUNDS,
     Bools,
     Floats,
     Ints,
-    TrialEstimate,
     TwoWayError,
     numbered,
     two_way_error,
 )
+from cvpl.result import TrialPower, TrialRisk, TrialSpread
 
 FEWEST_UNITS = 20
 """The fewest units that must be in, and out, in every round: the smallest tables for which an interval was measured."""
 
 
 @dataclass(frozen=True)
-class TrialPower:
-    """The power at a false-positive rate, over the rounds of a trial.
+class PowerOverRounds:
+    """The power at a false-positive rate, over the rounds of a trial: its figures, and beside them its error.
 
-    `risk` is the attributable form, (power - α) / (1 - α): its lower end may be below 0. `by_round` has the power of
-    every round, in order.
+    `by_round` has the power of every round, in order.
     """
 
-    false_rate: float
-    power: TrialEstimate
-    risk: TrialEstimate
+    figures: TrialPower
     by_round: tuple[float, ...]
     error: TwoWayError
     confidence: float
@@ -43,31 +40,51 @@ class TrialPower:
     @property
     def estimate(self) -> float:
         """The mean power over rounds."""
-        return self.power.estimate
+        return self.figures.power
 
     @property
     def people_error(self) -> float:
         """The standard error over people."""
         return self.error.people
 
-    @property
-    def draws_error(self) -> float:
-        """The standard error over draws of the mechanism."""
-        return self.error.draws
+    def risk(self, attacker: str) -> TrialRisk:
+        """The attributable form, (power - α) / (1 - α): its lower end may be below 0."""
+        found, rate = self.figures, self.figures.false_rate
+        return TrialRisk(
+            estimate=beyond_chance(found.power, rate),
+            low=beyond_chance(found.low, rate),
+            high=beyond_chance(found.high, rate),
+            power=found.power,
+            false_rate=rate,
+            attacker=attacker,
+        )
+
+    def low_at(self, confidence: float) -> float:
+        """The lower end of the power at another confidence."""
+        return self.error.ends(self.figures.power, confidence)[0]
 
     @property
-    def degrees(self) -> int:
-        """Degrees of freedom of the interval: rounds - 1."""
-        return self.error.degrees
+    def spread(self) -> TrialSpread:
+        """The spread between rounds beyond what sampling people explains.
 
-    def at(self, confidence: float) -> TrialEstimate:
-        """The power with its interval at another confidence."""
-        return TrialEstimate(self.power.estimate, *self.error.ends(self.power.estimate, confidence))
+        deviation = sqrt(max(0, S² - between_people²))
+
+        S² is the variance between rounds, between_people² the part that follows from other people being in
+        (`two_way_error`). 0 if people explain all of it.
+        """
+        error = self.error
+        between = error.draws**2 * error.rounds
+        return TrialSpread(
+            deviation=math.sqrt(max(0.0, between - error.between_people**2)),
+            people=error.between_people,
+            smallest=min(self.by_round),
+            largest=max(self.by_round),
+        )
 
 
 def power_over_rounds(
     scores: Floats, inside: Bools, false_rate: float, *, units: Ints | None = None, confidence: float = CONFIDENCE
-) -> TrialPower:
+) -> PowerOverRounds:
     """The mean power over rounds at a false-positive rate α, with an interval over people and draws.
 
     power of a round = share of the people who are in with a score above the threshold at which a share α of those who
@@ -92,9 +109,18 @@ def power_over_rounds(
     unit = numbered(units, len(scores))
     by_round, deviations = powers_and_parts(scores, inside, unit, false_rate)
     error = two_way_error(by_round, deviations, unit, ~np.isnan(scores) & inside)
-    power = TrialEstimate(float(by_round.mean()), *error.ends(float(by_round.mean()), confidence))
-    risk = TrialEstimate(*(beyond_chance(figure, false_rate) for figure in (power.estimate, power.low, power.high)))
-    return TrialPower(false_rate, power, risk, tuple(map(float, by_round)), error, confidence)
+    power = float(by_round.mean())
+    low, high = error.ends(power, confidence)
+    figures = TrialPower(
+        false_rate=false_rate,
+        power=power,
+        low=low,
+        high=high,
+        people_error=error.people,
+        draws_error=error.draws,
+        degrees=error.degrees,
+    )
+    return PowerOverRounds(figures, tuple(map(float, by_round)), error, confidence)
 
 
 def powers_and_parts(scores: Floats, inside: Bools, unit: Ints, false_rate: float) -> tuple[Floats, Floats]:

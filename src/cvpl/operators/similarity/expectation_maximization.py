@@ -48,7 +48,7 @@ class Parameters:
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class FittedParameters:
     """The result of EM, whether it converged, and the log-likelihood (natural) at the start and after every step.
 
     A step never lowers the log-likelihood, unless pairs were added.
@@ -112,7 +112,7 @@ def maximize(
     added: float = 0.0,
     tolerance: float = TOLERANCE,
     most_steps: int = MOST_STEPS,
-) -> Estimate:
+) -> FittedParameters:
     """Run EM on the pattern counts until no parameter changes by `tolerance` or more, or for `most_steps`.
 
     E: g by `expectation`, by default `every_pair`.  M: m = Σ g·agree / Σ g·known,  u the same with the other pairs;
@@ -132,7 +132,7 @@ def maximize(
         expected, found_share, likelihood = expectation(logs, share)
         history.append(likelihood)
         if converged or len(history) > most_steps:
-            return Estimate(Parameters(chances[0], chances[1], share), converged, np.array(history))
+            return FittedParameters(Parameters(chances[0], chances[1], share), converged, np.array(history))
         sums = expected @ cells
         agree, known = sums[:, :width] + added, sums[:, :width] + sums[:, width:] + 2 * added
         moved = _clipped(np.divide(agree, known, out=chances.copy(), where=known > 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cvpl.answers.headline import headline_risk
+from cvpl.estimates import FALSE_RATE
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.provenance import command
 from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Output, Remark, ReportSection
@@ -203,7 +204,7 @@ def _risk(result: AuditResult) -> list[str]:
     found = [text]
     if risk.among > 1:
         found.append("The interval is corrected for choosing the strongest attacker.")
-    if risk.false_rate != 0.05:
+    if risk.false_rate != FALSE_RATE:
         found.append(
             f"The control is too small for a false-positive rate of 5%, so {risk.false_rate:.0%} is used; do not "
             "compare this risk with a risk at another rate."

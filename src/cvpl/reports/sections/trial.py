@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting, stated_budget
+from cvpl.estimates import FALSE_RATE
 from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.assumptions import assumptions_section
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
@@ -217,7 +218,7 @@ def _budget(result: TrialResult) -> ReportSection:
 def _attackers(result: TrialResult) -> ReportSection:
     if len(result.attackers) < 2 and not any(row.disqualified for row in result.attackers):
         return ReportSection("attackers")
-    rate = result.risk.false_rate if result.risk is not None else 0.05
+    rate = result.risk.false_rate if result.risk is not None else FALSE_RATE
     k = result.suppress_below
     table = table_of(
         "Attackers",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.assessment.sections.inference import release_inference
+from cvpl.assessment.diagnostics.inference import release_inference
 from cvpl.config.attackers import written_attackers
 from cvpl.config.manifest import Entry, Manifest
 from cvpl.config.written import ControlConfig

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl import result as out
-from cvpl.evaluation.risk import Risk, RiskReading, certain_risk
-from cvpl.evaluation.trials.over_draws import Groups, OverDraws, power_over_draws, share_over_draws
+from cvpl.evaluation.risk import RiskReading, certain_risk
+from cvpl.evaluation.trials.over_draws import Groups, MeanOverDraws, power_over_draws, share_over_draws
 from cvpl.evaluation.trials.rounds_error import Floats
 from cvpl.result.published import Disclosure
 from cvpl.workflows.compare.one_release import AttackedRelease, utility_section
@@ -38,7 +38,7 @@ class DrawFindings:
     faults: Mapping[str, tuple[str, ...]]
     canary_faults: Mapping[str, tuple[str, ...]]
     reading: RiskReading
-    certain: Risk | None
+    certain: out.Risk | None
     utility: out.ComparedUtility
     preflight: Sequence[out.Finding]
     disclosure: Disclosure
@@ -78,7 +78,7 @@ class DrawFindings:
 
 
 @dataclass(frozen=True, eq=False)
-class DrawsReading(StrongestOverDraws[OverDraws]):
+class DrawsReading(StrongestOverDraws[MeanOverDraws]):
     """The strongest attacker over draws, with the top-1 hit rates of attackers that count if true matches are known.
 
     `false_rate` is None, with the reason in `unread`, if the control is too small in some draw.
@@ -86,7 +86,7 @@ class DrawsReading(StrongestOverDraws[OverDraws]):
 
     false_rate: float | None
     unread: str
-    hits: Mapping[str, OverDraws]
+    hits: Mapping[str, MeanOverDraws]
 
     @property
     def reasons(self) -> list[str]:
@@ -106,7 +106,7 @@ def read_draws(found: Sequence[DrawFindings], groups: Groups | None) -> DrawsRea
     rate = max(known) if len(known) == len(found) else None
     unread = next((item.reading.refused for item in found if item.reading.false_rate is None), "")
 
-    def power(name: str) -> OverDraws:
+    def power(name: str) -> MeanOverDraws:
         mine, base = (
             np.stack([getattr(item, side)[name] for item in found], axis=1) for side in ("originals", "controls")
         )

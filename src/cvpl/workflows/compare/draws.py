@@ -11,7 +11,7 @@ from cvpl.assessment.planning.progress import Phase, ProgressCallback, WholeProg
 from cvpl.assessment.planning.work import Work
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, UsageError
-from cvpl.evaluation.control_likeness import ControlLikeness
+from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.risk import RiskReading
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.compare.draw_readings import DrawFindings, read_draws
@@ -46,7 +46,7 @@ class MechanismRun:
         return self.mechanism.draw(number, self.original, self.resolved, self.folder)
 
     def attack(
-        self, number: int, release: NamedRelease, likeness: ControlLikeness | None, progress: WholeProgress
+        self, number: int, release: NamedRelease, likeness: ControlTests | None, progress: WholeProgress
     ) -> AttackedRelease:
         """Attack a draw. The likeness of the control is that of the first draw, since no draw changes it."""
         progress(Phase.READING, None)

@@ -15,14 +15,12 @@ from cvpl.assessment.verdict import (
     control_hides,
     copied_rows,
     findings_of_draws,
-    risk_at,
 )
 from cvpl.config.written import PolicyConfig
-from cvpl.estimates import FALSE_RATE, beyond_chance
-from cvpl.evaluation.intervals.intervals import attributable_from_power, interval_fields
+from cvpl.estimates import FALSE_RATE
+from cvpl.evaluation.intervals.intervals import attributable_from_power
 from cvpl.evaluation.intervals.paired import attributable_by_power
-from cvpl.evaluation.risk import Risk
-from cvpl.evaluation.trials.over_draws import OverDraws
+from cvpl.evaluation.trials.over_draws import MeanOverDraws
 from cvpl.result.published import Disclosure
 from cvpl.result.sight import blind, caveats
 from cvpl.result.verdict import TOO_FEW
@@ -105,22 +103,26 @@ def judged(found: ReleaseFigures, policies: tuple[PolicyConfig, ...]) -> Release
     return replace(found, section=section.model_copy(update={"policies": outcomes}))
 
 
-def _risk(power: OverDraws, reading: DrawsReading) -> out.Risk:
+def _risk(power: MeanOverDraws, reading: DrawsReading) -> out.Risk:
     """The risk over draws, (power - α) / (1 - α)."""
     assert reading.headline is not None  # noqa: S101 - there is a power
     assert reading.false_rate is not None  # noqa: S101
     rate = reading.false_rate
-    interval = attributable_from_power(power.interval(reading.confidence), rate)
-    estimate = beyond_chance(power.estimate, rate)
-    found = Risk(reading.headline, "control", estimate, interval, power.estimate, rate)
-    return risk_at(found, reading.among, reading.confidence)
+    found = attributable_from_power(power.interval(reading.confidence), rate)
+    return out.Risk.of(
+        found,
+        power=power.estimate,
+        false_rate=rate,
+        basis="control",
+        attacker=reading.headline,
+        among=reading.among,
+    )
 
 
-def _power(power: OverDraws | None, reading: DrawsReading) -> out.Power | None:
+def _power(power: MeanOverDraws | None, reading: DrawsReading) -> out.Power | None:
     if power is None or reading.false_rate != FALSE_RATE:
         return None
-    ends = interval_fields(power.interval(reading.confidence))
-    return out.Power(false_rate=FALSE_RATE, power=power.estimate, **ends)
+    return out.Power.of(power.interval(reading.confidence), false_rate=FALSE_RATE)
 
 
 def _certain(found: Sequence[DrawFindings], risk: out.Risk | None, reading: DrawsReading) -> out.Risk | None:
@@ -129,7 +131,8 @@ def _certain(found: Sequence[DrawFindings], risk: out.Risk | None, reading: Draw
     if risk is None or risk.low is None or risk.low > 0 or not known:
         return None
     largest = max(known, key=lambda item: item.low or 0.0)
-    return risk_at(largest, reading.among, confidence_among(2 * reading.among * len(found)))
+    confidence = confidence_among(2 * reading.among * len(found))
+    return largest.model_copy(update={"among": reading.among, "confidence": confidence})
 
 
 def _verdict(figures: out.VerdictFigures, draws: int) -> out.Verdict:
@@ -169,7 +172,9 @@ def _top1(reading: DrawsReading, attacker: str) -> dict[str, float | None]:
     return {"top1_hit_rate": hits.estimate, "top1_low": interval.low, "top1_high": interval.high}
 
 
-def _draws(mechanism: MechanismRunner, power: OverDraws | None, reading: DrawsReading, count: int) -> out.ComparedDraws:
+def _draws(
+    mechanism: MechanismRunner, power: MeanOverDraws | None, reading: DrawsReading, count: int
+) -> out.ComparedDraws:
     by = mechanism.described
     if power is None or reading.false_rate is None:
         return out.ComparedDraws(mechanism=by, count=count, degrees=count - 1)

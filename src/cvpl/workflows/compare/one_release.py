@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cvpl import result as out
+from cvpl.assessment import attack_sections
+from cvpl.assessment.compliance import have_one_match, promise_status
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
-from cvpl.assessment.diagnostics.inference import inference as infer
+from cvpl.assessment.diagnostics.inference import inference, release_inference
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.diagnostics.singling_out import singling_out
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
@@ -19,19 +21,13 @@ from cvpl.assessment.gate import TableFigures, gate
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.provenance import described
-from cvpl.assessment.sections import diagnostics, measurements
-from cvpl.assessment.sections.attackers import attacker_rows
-from cvpl.assessment.sections.compliance import have_one_match, promise_status
-from cvpl.assessment.sections.formal_criteria import criteria
-from cvpl.assessment.sections.inference import inference, release_inference
 from cvpl.assessment.sight import with_sight
-from cvpl.assessment.verdict import best_candidate_section, bounded, risk_section, verdict
-from cvpl.assessment.warnings import notices
+from cvpl.assessment.verdict import bounded, verdict
+from cvpl.assessment.warnings import notices, warning_sections
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import PolicyConfig
 from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.control_likeness import ControlLikeness
-from cvpl.evaluation.criteria.criteria import ReleaseCriteria
+from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.intervals.paired import (
     FigureEstimate,
     SearchedRows,
@@ -67,7 +63,7 @@ class AttackedRelease:
     resolved: ResolvedConfig
     inputs: Inputs
     ensemble: EnsembleOutcome
-    likeness: ControlLikeness | None
+    likeness: ControlTests | None
     draws: bool = False
 
     @cached_property
@@ -82,7 +78,7 @@ class AttackedRelease:
         return release_utility(self.inputs, self.resolved.first_vectorization, self.resolved.config.seed)
 
     @cached_property
-    def criteria(self) -> ReleaseCriteria | None:
+    def criteria(self) -> out.Criteria | None:
         """The formal criteria; None without quasi-identifiers."""
         return formal_criteria(self.resolved, self.inputs)
 
@@ -99,12 +95,12 @@ class AttackedRelease:
     @cached_property
     def inferred(self) -> out.Inference | None:
         """What attackers infer of sensitive columns, as in an audit; None if they do not."""
-        return inference(infer(self.ensemble, self.resolved, self.inputs)) if self.infers else None
+        return inference(self.ensemble, self.resolved, self.inputs) if self.infers else None
 
     def table_figures(self, progress: ProgressCallback) -> TableFigures:
         """The figures of a gate that belong to the release, as they are published."""
         progress(Phase.CRITERIA, None)
-        k = None if self.criteria is None else self.criteria.classes.k
+        k = None if self.criteria is None else self.criteria.k
         rate = self.disclosure.published_or_none(self.singled_out)
         if self.infers:
             progress(Phase.INFERENCE, None)
@@ -133,7 +129,7 @@ class AttackedRelease:
         return SearchedRows(done.people, done.control_rows, rows)
 
 
-def control_likeness(resolved: ResolvedConfig, inputs: Inputs) -> ControlLikeness | None:
+def control_likeness(resolved: ResolvedConfig, inputs: Inputs) -> ControlTests | None:
     """Whether the control is like the originals; None without a control."""
     return compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
 
@@ -142,7 +138,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
     """The figures of one release, not yet rounded, and what is needed to compare it."""
     resolved, inputs, ensemble = attacked.resolved, attacked.inputs, attacked.ensemble
     measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
-    contribution = diagnostics.contributions(run_contributions(measured, resolved, inputs, progress))
+    contribution = run_contributions(measured, resolved, inputs, progress)
     progress(Phase.UTILITY, None)
     kept = utility_section(attacked)
     tables = attacked.table_figures(progress)
@@ -158,13 +154,13 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
     if rate is not None and assessable and measured.has_control:
         power = power_estimate(measured.spread, asked, rate)
         risk = None if power is None else attributable_by_power(power, rate)
-    section = _section(attacked, measured, contribution, kept, diagnostics.warnings(warned)).model_copy(
+    section = _section(attacked, measured, contribution, kept, warning_sections(warned)).model_copy(
         update={
             "assessable": assessable,
             "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
             "verdict": decided,
-            "risk": bounded(risk_section(ensemble.risk, ensemble), findings) if assessable else None,
-            "best_candidate": best_candidate_section(ensemble),
+            "risk": bounded(ensemble.risk, findings) if assessable else None,
+            "best_candidate": ensemble.best_candidate,
             "preflight": findings,
             "policies": gate(ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure, tables),
         }
@@ -178,7 +174,7 @@ def _questions(attacked: AttackedRelease, findings: Sequence[out.Finding], *, as
     """The formal criteria of a release, who is singled out in it, and what is inferred."""
     singled = attacked.singled_out
     return {
-        "criteria": criteria(attacked.criteria),
+        "criteria": attacked.criteria,
         "singled_out": None if singled is None else singled.rate,
         "one_over_k": "not_known" if have_one_match(attacked.inputs.evaluation.matches) else "not_comparable",
         "inference": release_inference(
@@ -228,7 +224,7 @@ def _section(
     """The figures of one release alone; the rest is filled in once all are done."""
     ensemble, inputs = attacked.ensemble, attacked.inputs
     truth, top1 = measured.truth, measured.top1_interval
-    row = measurements.attacker_row(ensemble.headline, measured, (), None)
+    row = attack_sections.attacker_row(ensemble.headline, measured, (), None)
     return out.ComparedRelease(
         name=attacked.one.name,
         input=described(inputs)["protected"],
@@ -238,7 +234,7 @@ def _section(
         attacker=ensemble.headline,
         threshold=measured.threshold,
         asked=measured.attack.original.rows,
-        power=power_at(measurements.power(measured), FALSE_RATE),
+        power=power_at(attack_sections.power(measured), FALSE_RATE),
         attributable_rate=row.attributable_rate,
         linkage_rate=row.linkage_rate,
         control_rate=row.control_rate,
@@ -253,7 +249,7 @@ def _section(
         beaten_by=[],
         clearly_beaten_by=[],
         feature_contribution=contribution,
-        attackers=attacker_rows(ensemble),
+        attackers=attack_sections.attacker_rows(ensemble),
         lower_bound=not measured.attack.exact,
         warnings=warnings,
     )

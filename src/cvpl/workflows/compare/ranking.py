@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl import result as out
-from cvpl.evaluation.intervals.intervals import interval_fields
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import RankRange, beaten_by, places, places_by_value
 from cvpl.result.published import Disclosure
@@ -165,13 +164,11 @@ def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -
     confidence = confidence_of_picked(first.among, second.among, by_this_figure=figure == "risk")
     found: Difference = difference(one, other, confidence, first.groups)
     originals, controls = first.asked.both(second.asked)
-    paired = out.PairedDifference(
+    paired = out.PairedDifference.of(
+        found.estimate,
         figure=figure,
         first=_name(first),
         second=_name(second),
-        estimate=found.estimate,
-        **interval_fields(found.interval),
-        confidence=confidence,
         correlation=found.correlation,
         originals=originals,
         controls=controls if one.basis == "control" else 0,

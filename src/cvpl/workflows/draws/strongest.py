@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.intervals.shares import CONFIDENCE
+from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.measurement import Measurement
 
 Floats = NDArray[np.float64]

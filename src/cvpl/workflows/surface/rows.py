@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Literal
 
 from cvpl import result as out
+from cvpl.assessment import attack_sections
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.release_utility import release_utility
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.gate import doubts
 from cvpl.assessment.provenance import described
-from cvpl.assessment.sections import diagnostics, measurements
-from cvpl.assessment.verdict import risk_at
-from cvpl.assessment.warnings import notices
+from cvpl.assessment.warnings import notices, warning_sections
 from cvpl.evaluation.curve_points import curve_points
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.risk import risk_by_control, risk_by_matches
@@ -57,11 +56,9 @@ class AttackReading:
         """The risk at this strength; None if it is unknown."""
         name, measured, rate = self.ensemble.headline, self.measured, self.ensemble.reading.false_rate
         if rate is not None and measured.has_control:
-            by_control = risk_by_control(name, measured, rate, self.confidence)
-            return self._bounded(self.disclosure.published(risk_at(by_control, self.among, self.confidence)))
-        found = risk_by_matches(name, measured, self.confidence)
-        risk = None if found is None else risk_at(found, self.among, self.confidence)
-        return self.disclosure.published_or_none(risk)
+            by_control = risk_by_control(name, measured, rate, self.confidence, self.among)
+            return self._bounded(self.disclosure.published(by_control))
+        return self.disclosure.published_or_none(risk_by_matches(name, measured, self.confidence, self.among))
 
     def _bounded(self, risk: out.Risk) -> out.Risk:
         """Nothing bounds what attackers cannot see."""
@@ -105,16 +102,16 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
         threshold=measured.threshold,
         judged="linkage_rate" if read.risk is None else "risk",
         risk=read.risk,
-        linkage_rate=measurements.rate(measured),
-        control=measurements.control(measured),
-        attributable_rate=measurements.attributable(measured),
-        power=measurements.power(measured, ensemble.reading.false_rate),
+        linkage_rate=attack_sections.rate(measured),
+        control=attack_sections.control(measured),
+        attributable_rate=attack_sections.attributable(measured),
+        power=attack_sections.power(measured, ensemble.reading.false_rate),
         top1_hit_rate=None if measured.truth is None else top1_hit_rate(measured.truth),
         utility=useful,
         doubts=list(read.objections),
         safe=read.meets_target,
         cells=_cells(read),
-        warnings=diagnostics.warnings(warned),
+        warnings=warning_sections(warned),
     )
     return read.disclosure.published(setting)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cvpl import result as out
+from cvpl.assessment import attack_sections
 from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome
 from cvpl.assessment.diagnostics.compared_control import compare_control
@@ -15,10 +16,8 @@ from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attacker
 from cvpl.assessment.gate import closing_reasons, gate
 from cvpl.assessment.planning.progress import ProgressCallback
 from cvpl.assessment.provenance import described, provenance
-from cvpl.assessment.sections import diagnostics, measurements
 from cvpl.assessment.sight import unread_findings, unseen_findings
-from cvpl.assessment.verdict import risk_section
-from cvpl.assessment.warnings import attackers_left_out, too_many_labels
+from cvpl.assessment.warnings import attackers_left_out, too_many_labels, warning_sections
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
@@ -47,8 +46,8 @@ class EnsembleReading:
         disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
         unseen = unseen_findings(ensemble, resolved, inputs)
         reasons = gate(ensemble, headline, None, target, {}, unseen, disclosure)[0].reasons
-        risk = disclosure.published_or_none(risk_section(ensemble.risk, ensemble))
-        rate = disclosure.published(measurements.rate(headline))
+        risk = disclosure.published_or_none(ensemble.risk)
+        rate = disclosure.published(attack_sections.rate(headline))
         figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
         return cls(tuple(ensemble.outcomes), ensemble.headline, figure, risk or rate, tuple(reasons))
 
@@ -226,7 +225,7 @@ class Sweep:
                 "rises_at": [rows[at].strength for at in climbing],
                 "high_sensitivity": HIGH_SENSITIVITY,
                 "target": target,
-                "warnings": diagnostics.warnings(self._notices),
+                "warnings": warning_sections(self._notices),
                 "lower_bound": not self._exact,
                 "provenance": provenance(self.resolved),
                 "suppress_below": self._k,
@@ -253,5 +252,5 @@ def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig
     found += too_many_labels(ensemble)
     likeness = compare_control(inputs, resolved.config.seed, disclosure_of(resolved, inputs))
     if likeness is not None:
-        found += [AuditWarning("control_unlike", alarm) for alarm in likeness.alarms]
+        found += [AuditWarning("control_unlike", alarm) for alarm in likeness.figures.alarms]
     return found + few_people(resolved, inputs)

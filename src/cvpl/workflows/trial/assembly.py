@@ -10,13 +10,12 @@ import numpy as np
 from cvpl import result as out
 from cvpl.assessment.gate import closing_reasons
 from cvpl.assessment.provenance import provenance
-from cvpl.assessment.sections import diagnostics
 from cvpl.assessment.verdict import findings_of_draws
+from cvpl.assessment.warnings import warning_sections
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.control import FALSE_RATES
 from cvpl.evaluation.trials.exposure import RATE_BINS, exposure
-from cvpl.evaluation.trials.spread import spread_over_draws
-from cvpl.evaluation.trials.two_way import TrialPower
+from cvpl.evaluation.trials.two_way import PowerOverRounds
 from cvpl.randomness import stream
 from cvpl.result.assumptions import Assumptions
 from cvpl.result.published import Disclosure
@@ -74,17 +73,17 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
         attacker=headline,
         risk=None if headline is None else _risk(headline, strongest.powers[headline], bounded=blind(findings) is None),
         picked=_picked(strongest),
-        power=[_power(item) for item in powers],
+        power=[item.figures for item in powers],
         rounds=_rounds(finished, headline),
         attackers=_attackers(rounds, strongest),
-        spread=None if headline is None else _spread(strongest.powers[headline]),
+        spread=None if headline is None else strongest.powers[headline].spread,
         exposure=None if headline is None else _exposure(finished, headline, rate),
         planted=None if headline is None else _planted(finished, headline, strongest),
         budget=budget,
         policies=[],
         preflight=findings,
         assumptions=finished.assumptions,
-        warnings=diagnostics.warnings(_warnings(finished, strongest, disclosure)),
+        warnings=warning_sections(_warnings(finished, strongest, disclosure)),
         provenance=provenance(trial.resolved),
         suppress_below=disclosure.k,
     )
@@ -107,38 +106,19 @@ def _disclosure(finished: FinishedTrial) -> Disclosure:
     return Disclosure(1 if k > 1 and min(sides.values()) < 2 * k else k, sizes)
 
 
-def _powers(rounds: Rounds, headline: str, confidence: float) -> list[TrialPower]:
+def _powers(rounds: Rounds, headline: str, confidence: float) -> list[PowerOverRounds]:
     return [power_of(rounds, headline, rate, confidence) for rate in FALSE_RATES]
 
 
-def _risk(headline: str, found: TrialPower, *, bounded: bool) -> out.TrialRisk:
+def _risk(headline: str, found: PowerOverRounds, *, bounded: bool) -> out.TrialRisk:
     """The risk; its upper end is 1 if the attackers are blind."""
-    risk = found.risk
-    return out.TrialRisk(
-        estimate=risk.estimate,
-        low=risk.low,
-        high=risk.high if bounded else 1.0,
-        power=found.power.estimate,
-        false_rate=found.false_rate,
-        attacker=headline,
-    )
+    risk = found.risk(headline)
+    return risk if bounded else risk.model_copy(update={"high": 1.0})
 
 
 def _picked(strongest: Strongest) -> out.Picked | None:
     among = len(strongest.powers)
     return out.Picked(among=among, confidence=strongest.confidence) if among > 1 else None
-
-
-def _power(found: TrialPower) -> out.TrialPower:
-    return out.TrialPower(
-        false_rate=found.false_rate,
-        power=found.power.estimate,
-        low=found.power.low,
-        high=found.power.high,
-        people_error=found.people_error,
-        draws_error=found.draws_error,
-        degrees=found.degrees,
-    )
 
 
 def _rounds(finished: FinishedTrial, headline: str | None) -> list[out.TrialRound]:
@@ -171,13 +151,13 @@ def _rounds(finished: FinishedTrial, headline: str | None) -> list[out.TrialRoun
 def _attackers(rounds: Rounds, strongest: Strongest) -> list[out.TrialAttacker]:
     """Every attacker, the strongest first, those that do not count last."""
     listed = []
-    for name in sorted(strongest.powers, key=lambda item: -strongest.powers[item].power.estimate):
-        power = strongest.powers[name].power
+    for name in sorted(strongest.powers, key=lambda item: -strongest.powers[item].figures.power):
+        power = strongest.powers[name].figures
         listed.append(
             out.TrialAttacker(
                 name=name,
                 rounds=rounds.count_rounds(name),
-                power=power.estimate,
+                power=power.power,
                 low=power.low,
                 high=power.high,
                 top1_hit_rate=rounds.top1(name),
@@ -190,13 +170,6 @@ def _attackers(rounds: Rounds, strongest: Strongest) -> list[out.TrialAttacker]:
             )
         )
     return listed
-
-
-def _spread(found: TrialPower) -> out.TrialSpread:
-    spread = spread_over_draws(found)
-    return out.TrialSpread(
-        deviation=spread.deviation, people=spread.people, smallest=spread.smallest, largest=spread.largest
-    )
 
 
 def _exposure(finished: FinishedTrial, headline: str, rate: float) -> out.TrialExposure:
@@ -220,10 +193,10 @@ def _exposure(finished: FinishedTrial, headline: str, rate: float) -> out.TrialE
         return out.TrialExposure(shares=shares)
     return out.TrialExposure(
         shares=shares,
-        top_inside=tenth.when_in.estimate,
+        top_inside=tenth.when_in.value,
         top_inside_low=tenth.when_in.low,
         top_inside_high=tenth.when_in.high,
-        top_outside=tenth.when_out.estimate,
+        top_outside=tenth.when_out.value,
         top_outside_low=tenth.when_out.low,
         top_outside_high=tenth.when_out.high,
         tenth=tenth.people,
@@ -236,7 +209,7 @@ def _planted(finished: FinishedTrial, headline: str, strongest: Strongest) -> ou
         return None
     power, low, high = planted_power(finished.rounds, headline, strongest.false_rate)
     return out.TrialPlanted(
-        planted=count, power=power, low=low, high=high, everybody=strongest.powers[headline].power.estimate
+        planted=count, power=power, low=low, high=high, everybody=strongest.powers[headline].figures.power
     )
 
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.errors import UsageError
-from cvpl.evaluation.intervals.shares import CONFIDENCE
-from cvpl.evaluation.trials.budget import largest_power
+from cvpl.estimates import CONFIDENCE
+from cvpl.evaluation.trials.budget import allowed_powers, largest_power
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
 from cvpl.evaluation.trials.one_run import audit_budget, epsilon_bound
-from cvpl.evaluation.trials.two_way import TrialPower
+from cvpl.evaluation.trials.two_way import PowerOverRounds
 from cvpl.randomness import stream
 from cvpl.result.published import Disclosure
 from cvpl.workflows.trial.readings import Rounds
@@ -73,7 +73,7 @@ class StatedBudget:
 
 
 def budget_section(
-    stated: StatedBudget, trial: Trial, rounds: Rounds, powers: Sequence[TrialPower], disclosure: Disclosure
+    stated: StatedBudget, trial: Trial, rounds: Rounds, powers: Sequence[PowerOverRounds], disclosure: Disclosure
 ) -> out.TrialBudget:
     """The bound and the comparison, as they may leave.
 
@@ -94,7 +94,7 @@ def budget_section(
         )
         right, guesses, examples = disclosure.count(found.right), found.guesses, found.examples
         bound = epsilon_bound(right, guesses, examples, delta=stated.delta)
-    allowed = _compared(stated, powers)
+    allowed = allowed_powers(powers, stated.largest_power)
     raised = None
     if stated.epsilon is not None or stated.noise is not None:
         above = bound is not None and stated.epsilon is not None and bound > stated.epsilon
@@ -117,23 +117,3 @@ def budget_section(
         ],
         alarm=raised,
     )
-
-
-def _compared(stated: StatedBudget, powers: Sequence[TrialPower]) -> list[out.AllowedPower]:
-    """Each power beside what the budget allows, with lower ends that hold together over rates and attackers."""
-    found = []
-    for power in powers:
-        largest = stated.largest_power(power.false_rate)
-        if largest is None:
-            continue
-        low = power.at(1 - (1 - power.confidence) / len(powers)).low
-        found.append(
-            out.AllowedPower(
-                false_rate=power.false_rate,
-                allowed=largest,
-                power=power.power.estimate,
-                low=low,
-                exceeded=low > largest,
-            )
-        )
-    return found

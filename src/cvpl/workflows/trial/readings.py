@@ -13,7 +13,7 @@ from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.control import Roc
 from cvpl.evaluation.risk import LARGER_FALSE_RATES, can_be_read
 from cvpl.evaluation.trials.exposure import linked_at
-from cvpl.evaluation.trials.two_way import TrialPower, power_over_rounds
+from cvpl.evaluation.trials.two_way import PowerOverRounds, power_over_rounds
 from cvpl.workflows.draws.strongest import StrongestOverDraws, confidence_among, measure_powers, objections
 from cvpl.workflows.trial.people import TrialPeople
 from cvpl.workflows.trial.rounds import RoundScores
@@ -77,7 +77,7 @@ class Rounds:
 
 
 @dataclass(frozen=True, eq=False)
-class Strongest(StrongestOverDraws[TrialPower]):
+class Strongest(StrongestOverDraws[PowerOverRounds]):
     """The strongest attacker over the rounds, at the false-positive rate at which power is read."""
 
     false_rate: float
@@ -114,7 +114,7 @@ def find_strongest(rounds: Rounds, false_rate: float) -> Strongest:
     return Strongest(powers, without, false_rate)
 
 
-def power_of(rounds: Rounds, attacker: str, false_rate: float, confidence: float) -> TrialPower:
+def power_of(rounds: Rounds, attacker: str, false_rate: float, confidence: float) -> PowerOverRounds:
     """The power of an attacker over rounds, of real people; ValueError if it has no interval."""
     real = rounds.real
     return power_over_rounds(
@@ -143,7 +143,7 @@ def planted_power(rounds: Rounds, attacker: str, false_rate: float) -> tuple[flo
             if (mine & ~np.isnan(column)).any()
         ]
         return (float(np.mean(rates)) if rates else 0.0), None, None
-    return found.power.estimate, found.power.low, found.power.high
+    return found.figures.power, found.figures.low, found.figures.high
 
 
 def linked_people(rounds: Rounds, attacker: str, false_rate: float) -> tuple[Bools, Bools]:

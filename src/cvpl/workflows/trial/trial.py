@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from cvpl.assessment.planning.progress import ProgressCallback, RisingProgress, ignore_progress, parts
-from cvpl.assessment.sections import diagnostics
+from cvpl.assessment.warnings import warning_sections
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.named_files import named_files
 from cvpl.config.resolved import ResolvedConfig
@@ -147,7 +147,7 @@ def trial(
         result = result.model_copy(update={"asked_for": None if attackers is None else list(attackers)})
         if per_person is not None:
             write_per_person(Path(per_person), finished, strongest)
-            warned = diagnostics.warnings([per_person_warning(finished)])
+            warned = warning_sections([per_person_warning(finished)])
             result = result.model_copy(update={"warnings": [*result.warnings, *warned]})
     if place is not None and not keep_rounds:
         remove_rounds(place)

@@ -15,10 +15,10 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.groups.draw_by_unit import people_draw
-from cvpl.evaluation.inference.attackers import AlignedPeople, Linked
+from cvpl.evaluation.inference.attackers import AlignedPeople, LinkGuesses
 from cvpl.evaluation.inference.column_choices import draw_folds
 from cvpl.evaluation.inference.column_gains import most_ranking
-from cvpl.evaluation.inference.figures import Asked
+from cvpl.evaluation.inference.figures import Queries
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair
 from cvpl.tables.pair import Inputs
@@ -35,14 +35,14 @@ def max_queries(released: int) -> int:
 
 
 @dataclass(eq=False)
-class SecretSearches:
+class SensitiveSearches:
     """The columns that the attacker knows, its searches by some of them, and whom it asks about."""
 
     ensemble: EnsembleOutcome
     resolved: ResolvedConfig
     inputs: Inputs
     _attacks: dict[tuple[tuple[str, ...], bool], Attack] = field(default_factory=dict)
-    _linked: dict[tuple[tuple[str, ...], bytes, bool], Linked] = field(default_factory=dict)
+    _linked: dict[tuple[tuple[str, ...], bytes, bool], LinkGuesses] = field(default_factory=dict)
 
     @property
     def seed(self) -> int:
@@ -94,14 +94,14 @@ class SecretSearches:
             )
         return self._attacks[columns, nearest]
 
-    def links(self, columns: tuple[str, ...], kept: Flags, *, nearest: bool = False) -> Linked:
+    def links(self, columns: tuple[str, ...], kept: Flags, *, nearest: bool = False) -> LinkGuesses:
         """The candidates by these columns, among the released records that are `kept`."""
         key = columns, b"" if kept.all() else np.packbits(kept).tobytes(), nearest
         if key not in self._linked:
-            self._linked[key] = Linked.of(self.attack(columns, nearest=nearest), kept)
+            self._linked[key] = LinkGuesses.of(self.attack(columns, nearest=nearest), kept)
         return self._linked[key]
 
-    def asked(self, columns: tuple[str, ...]) -> Asked:
+    def asked(self, columns: tuple[str, ...]) -> Queries:
         """Who is asked about, and in which folds they choose columns."""
         done, codes = self.attack(columns), self.inputs.evaluation.unit.codes
         control = None if done.control is None else done.control_rows
@@ -112,7 +112,7 @@ class SecretSearches:
         if control is not None:
             rng, most = stream(self.seed, "folds of people"), most_ranking(done.protected.rows)
             folds = draw_folds(len(done.people), len(control), units, most, rng)
-        return Asked(done.people, control, units, folds)
+        return Queries(done.people, control, units, folds)
 
     def people(self, known: tuple[str, ...]) -> AlignedPeople:
         """The people who are asked about and the release, with the known columns."""

@@ -7,24 +7,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.diagnostics.secret_searches import SecretSearches
+from cvpl.assessment.diagnostics.sensitive_searches import SensitiveSearches
 from cvpl.evaluation.inference.attackers import BEST, CLASS, VOTE
 from cvpl.evaluation.inference.figures import (
-    Asked,
-    Reconstruction,
+    Queries,
     ScoredAttack,
     inference_rows,
     scored,
     simultaneous,
     weights_of,
 )
-from cvpl.evaluation.inference.secret import Secret
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
+from cvpl.result import Reconstruction
 
 Floats = NDArray[np.float64]
 
 
 def reconstruction(
-    searches: SecretSearches, secrets: list[Secret], attacks: Mapping[str, list[ScoredAttack]]
+    searches: SensitiveSearches, secrets: list[SensitiveAttribute], attacks: Mapping[str, list[ScoredAttack]]
 ) -> Reconstruction | None:
     """All secrets at once, by attackers that know none of them; None with fewer than two."""
     known = searches.known([secret.name for secret in secrets])
@@ -41,16 +41,14 @@ def reconstruction(
         if mine.total > 0:
             rows.append(ScoredAttack(name, (known,), "accuracy", mine, base))
     return Reconstruction(
-        secrets=tuple(secret.name for secret in secrets),
-        known=known,
-        people=int((weights[0] > 0).sum()),
-        controls=None if weights[1] is None else int((weights[1] > 0).sum()),
-        rows=inference_rows(rows, simultaneous(len(rows)), alike=searches.alike),
+        columns=[secret.name for secret in secrets],
+        known=list(known),
+        attackers=inference_rows(rows, simultaneous(len(rows)), alike=searches.alike),
     )
 
 
 def _best_together(
-    searches: SecretSearches, secrets: list[Secret], known: tuple[str, ...], asked: Asked
+    searches: SensitiveSearches, secrets: list[SensitiveAttribute], known: tuple[str, ...], asked: Queries
 ) -> list[Floats]:
     kept = np.all([secret.released >= 0 for secret in secrets], axis=0)
     truths = [asked.truths(secret) for secret in secrets]
@@ -58,10 +56,10 @@ def _best_together(
 
 
 def _alone(
-    searches: SecretSearches,
-    secrets: list[Secret],
+    searches: SensitiveSearches,
+    secrets: list[SensitiveAttribute],
     known: tuple[str, ...],
-    asked: Asked,
+    asked: Queries,
     attacks: Mapping[str, list[ScoredAttack]],
 ) -> dict[str, list[list[Floats]]]:
     """The hits of attackers that guess each secret by itself, for originals and controls, by attacker and secret.
@@ -85,7 +83,7 @@ def _alone(
     return {name: hits for name, hits in found.items() if len(hits) == len(secrets)}
 
 
-def _everybody(secrets: Sequence[Secret], asked: Asked) -> tuple[Floats, Floats | None]:
+def _everybody(secrets: Sequence[SensitiveAttribute], asked: Queries) -> tuple[Floats, Floats | None]:
     """1 for who has every secret, else 0."""
     weights = [weights_of(secret, asked, "accuracy") for secret in secrets]
     mine = np.prod([one[0] for one in weights], axis=0)

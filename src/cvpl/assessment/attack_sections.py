@@ -1,15 +1,15 @@
-"""Result sections from measurements."""
+"""What a result says of one attack: its rates, blocks, space and search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from cvpl import result as out
+from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
+from cvpl.estimates import Estimate
 from cvpl.evaluation.block_sizes import block_sizes
-from cvpl.evaluation.intervals.intervals import interval_fields
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.operators.threshold import Calibrate
@@ -18,7 +18,7 @@ from cvpl.result.rounding import RoundingGrid
 
 def rate(measured: Measurement) -> out.Rate:
     """The linkage rate with its interval."""
-    return out.Rate(estimate=measured.rate, **interval_fields(measured.rate_interval))
+    return out.Rate.of(measured.rate_interval or Estimate(measured.rate))
 
 
 def search(attack: Attack) -> out.Search:
@@ -41,7 +41,7 @@ def calibration(measured: Measurement) -> out.Calibration | None:
 
 def blocks(measured: Measurement, k: int) -> out.Blocks:
     """Block sizes per scheme, and candidates over all schemes; nothing tells of blocks of fewer than k people."""
-    schemes = [out.BlockScheme(**asdict(block_sizes(partition, k))) for partition in measured.attack.partitions]
+    schemes = [block_sizes(partition, k) for partition in measured.attack.partitions]
     candidates = measured.attack.found.candidates
     return out.Blocks(
         count=sum(scheme.count for scheme in schemes),
@@ -67,17 +67,15 @@ def control(measured: Measurement) -> out.Control | None:
     """The control's rate; null without a control table."""
     if measured.control is None:
         return None
-    return out.Control(
-        rate=measured.base_rate, records=len(measured.control), **interval_fields(measured.base_interval)
-    )
+    return out.Control.of(measured.base_interval or Estimate(measured.base_rate), records=len(measured.control))
 
 
 def attributable(measured: Measurement) -> out.Attributable | None:
     """The rate beyond look-alikes; null without a base."""
     if measured.basis is None:
         return None
-    ends = interval_fields(measured.attributable_interval)
-    return out.Attributable(estimate=measured.attributable, basis=measured.basis, **ends)
+    found = measured.attributable_interval or Estimate(measured.attributable)
+    return out.Attributable.of(found, basis=measured.basis)
 
 
 def power(measured: Measurement, reading: float | None = None) -> list[out.Power] | None:
@@ -86,12 +84,11 @@ def power(measured: Measurement, reading: float | None = None) -> list[out.Power
         return None
     intervals = measured.power_intervals or {}
     found = [
-        out.Power(false_rate=false_rate, power=value, **interval_fields(intervals.get(false_rate)))
+        out.Power.of(intervals.get(false_rate) or Estimate(value), false_rate=false_rate)
         for false_rate, value in measured.power.items()
     ]
     if reading is not None and reading not in measured.power and measured.has_control:
-        ends = interval_fields(measured.power_interval(reading, measured.spread.confidence))
-        found.append(out.Power(false_rate=reading, power=measured.power_at(reading), **ends))
+        found.append(out.Power.of(measured.power_interval(reading, measured.spread.confidence), false_rate=reading))
     return found
 
 
@@ -101,6 +98,20 @@ def alignment(measured: Measurement, grid: RoundingGrid) -> list[out.AlignedColu
     if form is None:
         return None
     return [out.AlignedColumn(column=column, grain=grain) for column, grain in form.describe(grid)]
+
+
+def attacker_rows(ensemble: EnsembleOutcome) -> list[out.AttackerRow]:
+    """A row for every attacker that was run, in configuration order."""
+    return [
+        attacker_row(
+            name,
+            outcome.measured,
+            outcome.faults,
+            None if outcome.canaries is None else outcome.canaries.figures,
+            ensemble.risk_of(name),
+        )
+        for name, outcome in ensemble.outcomes.items()
+    ]
 
 
 def attacker_row(

@@ -3,7 +3,7 @@
 A guess of a label is right if it is the person's label. A guess g of a number v is right if it lies within the
 tolerance, |g - v| <= t, or |g - v| <= 0.05 |v| if no tolerance is stated. Numbers are kept in cells that are narrower
 than half the tolerance, and a cell is guessed at the median of its released values, so that everybody in a cell is
-right. A released group of labels is guessed as one of its members, as in `secret_groups`.
+right. A released group of labels is guessed as one of its members, as in `sensitive_groups`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.inference.secret_groups import group_members, member_shares
+from cvpl.evaluation.inference.sensitive_groups import group_members, member_shares
 from cvpl.search.blocks import ranges
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
 
@@ -72,7 +72,7 @@ class SensitiveTruth:
 
 
 @dataclass(frozen=True, eq=False)
-class Secret:
+class SensitiveAttribute:
     """A secret column of a release with the truth about originals and controls.
 
     `released` is the value of each record, from 0 on, -1 where it is missing. `values` are the numbers that the values
@@ -105,7 +105,7 @@ class Secret:
         control: ColumnData | None,
         tolerance: float | None = None,
         spec: ColumnSpec | None = None,
-    ) -> Secret:
+    ) -> SensitiveAttribute:
         """The secret of three columns, whose labels are coded alike. `tolerance` is that of numbers, in days of times.
 
         Labels that are all numbers are numbers, if there are more than 30 of them. `spec` says which labels a released
@@ -124,7 +124,7 @@ class Secret:
         return cls._of_numbers(name, "number", [column.ordinal() for column in people], found)
 
     @classmethod
-    def _of_labels(cls, name: str, people: list[Any], spec: ColumnSpec) -> Secret:
+    def _of_labels(cls, name: str, people: list[Any], spec: ColumnSpec) -> SensitiveAttribute:
         codes, counts = people[1].codes.astype(np.int64), people[1].counts()
         own = np.any([column.counts() > 0 for column in (people[0], *people[2:])], axis=0)
         groups = group_members(spec, people[1].labels, own, counts > 0)
@@ -153,7 +153,7 @@ class Secret:
     @classmethod
     def _of_numbers(
         cls, name: str, kind: Literal["number", "time"], people: list[Floats], tolerance: Tolerance
-    ) -> Secret:
+    ) -> SensitiveAttribute:
         known = np.isfinite(people[1])
         cells, codes = np.unique(tolerance.cells(people[1][known]), return_inverse=True)
         released = np.full(len(known), -1, dtype=np.int64)
@@ -179,7 +179,7 @@ class Secret:
         values: Floats | None,
         tolerance: Tolerance,
         truths: list[SensitiveTruth],
-    ) -> Secret:
+    ) -> SensitiveAttribute:
         counts = np.bincount(released[released >= 0], minlength=size).astype(np.float64)
         shares = counts / max(1.0, counts.sum())
         return cls(name, kind, released, shares, values, tolerance, truths[0], truths[1] if len(truths) > 1 else None)

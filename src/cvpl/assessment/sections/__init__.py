@@ -1,1 +1,0 @@
-"""Result sections from measurements and diagnostics. Nothing is computed here."""
