@@ -32,7 +32,7 @@ from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
 from payloads import leave_out_charts
 
 OLD = Path(__file__).parents[1] / "fixtures" / "result-0.1.json"
-OTHERS = ("Chart", "Drawing", "Numbers", "drawing", "numbers", "png", "svg")
+OTHERS = ("Chart", "Drawing", "ChartText", "drawing", "numbers", "png", "svg")
 OF_OTHER_RESULTS = (
     "compared_contributions",
     "compared_rulers",
