@@ -118,8 +118,8 @@ def test_the_charts_are_these():
 
     assert charts.__all__ == [
         "Chart",
+        "ChartText",
         "Drawing",
-        "Numbers",
         "at_risk",
         "attackers",
         "block_sizes",
