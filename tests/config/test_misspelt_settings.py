@@ -6,7 +6,7 @@ import pytest
 
 from cvpl.config.loading import load
 from cvpl.config.places import NAME, keys_at, places_of
-from cvpl.config.problems import _answer
+from cvpl.config.problems import unknown_setting_advice
 from cvpl.config.ranges import allowed_range
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError
@@ -46,7 +46,7 @@ def test_nearly_every_misspelt_setting_is_answered_with_the_right_one():
             written = slip(key, rng)
             if written in keys_at(AuditConfig, as_written(place, key)):
                 continue
-            cure, _ = _answer((*as_written(place, key), written), AuditConfig)
+            cure, _ = unknown_setting_advice((*as_written(place, key), written), AuditConfig)
             if f"`{key}`" in cure:
                 right += 1
             else:
