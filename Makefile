@@ -15,8 +15,22 @@ DATA ?= ../shared/data
 SIZES = $(foreach n,1000 5000 10000 100000 1000000 10000000,$(shell [ $(n) -le $(LARGEST) ] && echo $(n)))
 # One process a core; the tests of a file stay together, since they share what is slow to make.
 TESTS := -n auto --dist loadfile --no-loadscope-reorder
+# What `make test-fast` runs of every layer: parts and figures worked by hand, without whole audits.
+FAST := $(addprefix tests/,house/test_house.py house/test_docs.py house/test_dependencies.py \
+  tables/test_column_kinds.py tables/test_groups.py tables/test_hierarchy.py tables/test_identity.py \
+  tables/test_protected_values.py tables/test_row_hash.py \
+  operators/test_operators.py operators/test_operator_edges.py \
+  search/test_engines.py search/test_machine.py search/test_search_parts.py attack/test_draw_by_unit.py \
+  evaluation/test_arx_figures.py evaluation/test_attack_rates.py evaluation/test_calibration.py \
+  evaluation/test_evaluation_parts.py evaluation/test_figure_edges.py evaluation/test_figures_by_hand.py \
+  evaluation/test_group_parts.py evaluation/test_inference_parts.py evaluation/test_interval_parts.py \
+  evaluation/test_person_ranking.py evaluation/test_rounded_rates.py evaluation/test_singling_out_parts.py \
+  assessment/test_gate_rules.py assessment/test_verdict_rules.py assessment/test_warning_rules.py \
+  config/test_config.py config/test_misspelt_settings.py config/test_odd_yaml.py files datasets \
+  laboratory/test_frame.py laboratory/test_k_anonymity.py reports/test_people.py reports/test_wording.py \
+  against_oracle/test_oracle_by_hand.py against_oracle/test_oracle_verdict_by_hand.py without_spark/test_cluster_parts.py)
 
-.PHONY: demo test test-full test-spark test-spark-sample oracle lint compiled bench peers docs reproduction real-data suite lock lowest audit-dependencies clean
+.PHONY: demo test test-fast test-full test-spark test-spark-sample oracle lint compiled bench peers docs reproduction real-data suite lock lowest audit-dependencies clean
 
 demo: $(READY)
 	$(BIN)/cvpl demo
@@ -24,6 +38,12 @@ demo: $(READY)
 test: $(READY)
 	$(MAKE) --jobs 2 lint compiled
 	$(BIN)/python -m pytest $(TESTS)
+
+# Ruff and some tests of every layer, in less than a minute; the first time its loops are compiled, for some minutes.
+test-fast: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest $(TESTS) $(FAST)
 
 # The same tests with twenty times as many random examples; it takes about an hour.
 test-full: $(READY)

@@ -101,7 +101,7 @@ def _figures(cell: RealCell, place: Path) -> Figures:
     config = table.config(cell.data, cell.seed, kept=cell.column, without=without)
     protector, _ = Protector.read(original, config | {"attacker": "paper"})
     figures, frame = _protected(cell, protector, place)
-    frame = _changed(cell, table, frame)
+    frame = shuffle_pair(cell, table, frame)
     protected = place / "protected.csv"
     frame.write(protected)
     attackers = {**ATTACKERS, **(RARITY if cell.change == "kept" else {})}
@@ -131,7 +131,7 @@ def _protected(cell: RealCell, protector: Protector, place: Path) -> tuple[Figur
     return {"released": len(made.frame), "removed": made.removed, "levels": levels, "loss": made.loss}, made.frame
 
 
-def _changed(cell: RealCell, table: RealTable, frame: Frame) -> Frame:
+def shuffle_pair(cell: RealCell, table: RealTable, frame: Frame) -> Frame:
     """The release with the columns of `pair` shuffled, separately or together."""
     if cell.change not in ("apart", "elsewhere"):
         return frame

@@ -43,9 +43,9 @@ def linkable():
             found[key] = run(world, released, reference)
         return list(found[key])  # the combined attacker is added to it
 
-    run = verdict_comparison._run
+    run = verdict_comparison.run_members
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verdict_comparison, "_run", once)
+        patch.setattr(verdict_comparison, "run_members", once)
         yield verdict_world(LINKABLE)
 
 

@@ -12,7 +12,7 @@ import cvpl
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.preflight.copies import _message, beyond_error, copy_findings
+from cvpl.assessment.preflight.copies import beyond_error, copies_message, copy_findings
 from cvpl.config.loading import load
 from cvpl.reports.sections.next_steps import next_steps
 from cvpl.result.published import Disclosure
@@ -508,12 +508,12 @@ def test_rows_that_stand_twice_in_the_control_are_reported():
 
 def test_a_hidden_count_is_not_contradicted_by_its_share():
     """A few of 3,000 are fewer than 10, and their share, which is rounded up to whole tens, is an upper limit."""
-    message = _message("near_copies", 0, 10, 0.005, 0.0, True, True, "")
+    message = copies_message("near_copies", 0, 10, 0.005, 0.0, True, True, "")
     assert (
         message.startswith("the rows of fewer than 10 originals are in the release")
         and ": at most 0.5%, and" in message
     )
-    assert ": 4.0%, and" in _message("near_copies", 120, 10, 0.04, 0.01, True, True, "")
+    assert ": 4.0%, and" in copies_message("near_copies", 120, 10, 0.04, 0.01, True, True, "")
 
 
 def renamed(table, columns):

@@ -58,7 +58,7 @@ def found(tables, large):
 
 def test_the_part_holds_the_matches_of_everyone_who_is_asked(tables, large):
     read = read_plan(tables[0], tables[1], CONFIG, tables[2], None, quick=True)[1]
-    part = screening._part(read, 7)
+    part = screening.part_of_inputs(read, 7)
     assert part.pair.original.rows == ASKED
     assert part.pair.control.rows == CONTROLS
     assert ASKED < part.pair.protected.rows <= ASKED + RECORDS

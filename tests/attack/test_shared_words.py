@@ -78,7 +78,7 @@ def test_scores_by_hand():
 
 @pytest.mark.parametrize("at_once", [2_000_000, 1], ids=["whole", "a person at a time"])
 def test_scores_are_those_of_the_definition(monkeypatch, at_once):
-    monkeypatch.setattr(shared_words, "_SCORES_AT_ONCE", at_once)
+    monkeypatch.setattr(shared_words, "SCORES_AT_ONCE", at_once)
     rng = np.random.default_rng(1)
     own = notes(40, rng)
     kept = [*redacted(own[:25], rng), None, "", "word3 word3 word90 word3"]

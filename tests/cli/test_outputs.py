@@ -321,7 +321,7 @@ def test_a_closed_gate_tells_more_than_a_projection_that_was_not_saved(place, re
         raise ProjectionNotSavedError("no reason.", closed)
 
     monkeypatch.setattr(import_module("cvpl.workflows.audit"), "audit", unsaved)
-    monkeypatch.setattr("cvpl.cli.audit._show", lambda *_, **__: None)
+    monkeypatch.setattr("cvpl.cli.audit.print_result", lambda *_, **__: None)
     assert run(["audit", "original.csv", "released.csv", "--config", "audit.yaml", "--fail-above", "0"]) == 10
     assert "The projection was not saved: no reason." in capsys.readouterr().err
 

@@ -6,7 +6,7 @@ import pytest
 
 from cvpl.config.loading import load
 from cvpl.config.places import NAME, keys_at, places_of
-from cvpl.config.problems import _answer, allowed_range
+from cvpl.config.problems import allowed_range, unknown_setting_advice
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError
 from cvpl.tables.source.csv_file import load_csv
@@ -45,7 +45,7 @@ def test_nearly_every_misspelt_setting_is_answered_with_the_right_one():
             written = slip(key, rng)
             if written in keys_at(AuditConfig, as_written(place, key)):
                 continue
-            cure, _ = _answer((*as_written(place, key), written), AuditConfig)
+            cure, _ = unknown_setting_advice((*as_written(place, key), written), AuditConfig)
             if f"`{key}`" in cure:
                 right += 1
             else:

@@ -338,7 +338,7 @@ def test_importing_the_module_opens_no_socket():
 
 def write_german(folder):
     """Forty people in the shape of the real table."""
-    names = list(described._GERMAN_NAMES)
+    names = list(described.GERMAN_NAMES)
     rng = np.random.default_rng(7)
     numeric = [name for name, entry in described.GERMAN_CREDIT.columns.items() if entry.get("type") == "numeric"]
     rows = [
@@ -363,7 +363,7 @@ def test_a_data_set_is_a_frame_too(tmp_path):
     write_german(tmp_path)
     frame = datasets.german_credit(tmp_path).frame()
     assert len(frame) == 40
-    assert frame.order == described._GERMAN_NAMES
+    assert frame.order == described.GERMAN_NAMES
     assert frame.number("age").min() >= 20
     assert set(frame.category("housing").labels) == {"A0", "A1", "A2"}
     assert "credit" in frame.carried

@@ -11,7 +11,7 @@ import cvpl
 from cvpl.assessment import combined
 from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryScores
-from cvpl.attack.prepared_attack import _known_people
+from cvpl.attack.prepared_attack import draw_known_people
 from cvpl.config import query_limits
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
 from cvpl.evaluation.control import power_at
@@ -206,14 +206,14 @@ def test_members_that_ask_different_numbers_of_people_are_combined_over_those_wh
     powers = {name: found[name].power[1].power for name in found[COMBINED].settings["combines"]}
     assert found[COMBINED].settings["candidates_of"] == max(powers, key=powers.__getitem__)
     # A member that asked everybody is asked again, for the common people.
-    monkeypatch.setattr(combined, "_strongest", lambda able: "rarity")
+    monkeypatch.setattr(combined, "strongest_member", lambda able: "rarity")
     found = {row.name: row for row in cvpl.audit(original, released, SETTINGS, control=control).attackers}
     assert [found[name].asked for name in ("rarity", COMBINED)] == [SIZE, 250]
 
 
 @pytest.mark.parametrize("rows", [900, 30_000, 100_000, 1_000_000])
 def test_a_smaller_sample_of_people_is_part_of_a_larger_one(rows):
-    asked = [_known_people(rows, 1.0, most, 3)[0] for most in (600, 2_500, 25_000)]
+    asked = [draw_known_people(rows, 1.0, most, 3)[0] for most in (600, 2_500, 25_000)]
     assert set(asked[0]) <= set(asked[1]) <= set(asked[2])
     assert [len(people) for people in asked] == [min(rows, most) for most in (600, 2_500, 25_000)]
 
@@ -280,7 +280,7 @@ def test_candidates_on_the_identity_canary_are_those_of_the_member_that_gives_th
 
     half = np.arange(0, 60, 2)
     members = {"half": member(0.7, half), "all": member(0.8, np.arange(60)), "other": member(0.9, half)}
-    found = [combined._canaries(members, name, seed=1) for name in members]
+    found = [combined.combined_canaries(members, name, seed=1) for name in members]
     assert [item.figures.identity.top1_hit_rate for item in found] == [0.7, 0.8, 0.9]
     assert [item.figures.identity.attainable_top1 for item in found] == [0.7, 0.8, 0.9]
     assert found[0].figures.independent == found[1].figures.independent

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from cvpl.evaluation.control_likeness import _column, control_likeness, row_keys
+from cvpl.evaluation.control_likeness import column_likeness, control_likeness, row_keys
 from cvpl.evaluation.linear_separation import area
 from cvpl.evaluation.two_samples import chi_square_tail, kolmogorov_smirnov, total_variation
 from cvpl.result.rounding import ALL_NUMBERS
@@ -57,11 +57,11 @@ def test_a_column_differs_only_if_its_p_value_is_below_the_level():
     """A p-value on the level is not below it; half of the level is for the values, half for those that are missing."""
     rng = np.random.default_rng(3)
     first, second = (Numbers(x, x, x) for x in (rng.normal(size=300), rng.normal(0.5, 1, 300)))
-    p_value = _column("x", first, second, 1.0, ALL_NUMBERS, enough=True).p_value
+    p_value = column_likeness("x", first, second, 1.0, ALL_NUMBERS, enough=True).p_value
     assert 0 < p_value < 0.01
     for level, differs in ((2 * p_value, False), (2.001 * p_value, True)):
-        assert _column("x", first, second, level, ALL_NUMBERS, enough=True).figures.differs == differs
-        assert not _column("x", first, second, level, ALL_NUMBERS, enough=False).figures.differs
+        assert column_likeness("x", first, second, level, ALL_NUMBERS, enough=True).figures.differs == differs
+        assert not column_likeness("x", first, second, level, ALL_NUMBERS, enough=False).figures.differs
 
 
 def test_total_variation_by_hand_with_rare_labels_pooled():

@@ -14,14 +14,14 @@ from cvpl.evaluation.block_sizes import block_sizes
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
 from cvpl.evaluation.contribution import split_links
 from cvpl.evaluation.control import power_at
-from cvpl.evaluation.control_likeness import _column, _joint_message
+from cvpl.evaluation.control_likeness import column_likeness, joint_message
 from cvpl.evaluation.distributions import bin_edges, binned, compare
 from cvpl.evaluation.evidence import evidence_shares
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
 from cvpl.evaluation.policy import judge
-from cvpl.evaluation.techniques import _contains, _from_release, _label_contains, relation
-from cvpl.evaluation.truth import Truth, _among, _evaluate, own_match_left_out
+from cvpl.evaluation.techniques import label_contains, range_contains, relation, technique_from_release
+from cvpl.evaluation.truth import Truth, are_true_pairs, compare_with_truth, own_match_left_out
 from cvpl.evaluation.truth_figures import truth_figures
 from cvpl.operators.projection import LinearProjection, PcaSettings
 from cvpl.operators.similarity import CosineScorer
@@ -148,7 +148,7 @@ def test_missing_values_tell_a_control_apart_if_they_are_far_and_certain(people,
         return SimpleNamespace(known=lambda: np.arange(count) >= without, ordinal=lambda: np.ones(count))
 
     mine, others = (column(*side) for side in zip(people, missing, strict=True))
-    found = _column("x", mine, others, 1e-4, ALL_NUMBERS, enough=True).figures
+    found = column_likeness("x", mine, others, 1e-4, ALL_NUMBERS, enough=True).figures
     assert (found.differs, found.missing) == (
         differs,
         pytest.approx(missing[0] / people[0] - missing[1] / people[1]),
@@ -182,7 +182,9 @@ def test_bins_with_few_people_at_their_ends_are_between_round_numbers():
 def test_the_error_of_the_area_is_that_of_its_folds(monkeypatch):
     """Folds of 6 and 13 rows each have Mann-Whitney's variance, (6 + 13 + 1) / (12 · 6 · 13)."""
     rng = np.random.default_rng(1)
-    monkeypatch.setattr(classifier_test, "_features", lambda *_: np.column_stack([np.ones(95), rng.normal(size=95)]))
+    monkeypatch.setattr(
+        classifier_test, "separation_features", lambda *_: np.column_stack([np.ones(95), rng.normal(size=95)])
+    )
     _, error = classifier_test.classifier_test(SimpleNamespace(rows=30), SimpleNamespace(rows=65), rng)
     assert error == pytest.approx(1.5 * np.sqrt(20 / (12 * 6 * 13) / 5))
 
@@ -212,7 +214,7 @@ def test_of_several_matches_the_best_one_in_the_block_counts():
     )
     attack.protected = SimpleNamespace(rows=4)
     matches = SimpleNamespace(original=np.array([0, 0, 1]), protected=np.array([0, 3, 2]), complete=True, scenario="x")
-    found = _evaluate(attack, matches)
+    found = compare_with_truth(attack, matches)
     assert (found.has_match.tolist(), found.in_block.tolist()) == ([True, True], [True, False])
     np.testing.assert_allclose(found.match_similarity, [0.6, -np.inf])
     np.testing.assert_allclose(found.best_wrong, [0.96, 1.0])
@@ -222,7 +224,7 @@ def test_of_several_matches_the_best_one_in_the_block_counts():
 def test_a_range_holds_values_within_it_and_a_single_value_none():
     released = SimpleNamespace(ends=lambda: (np.array([0.0, 0.0, 5.0, 5.0, 0.0]), np.array([9.0, 9.0, 5.0, 5.0, 5.0])))
     own = SimpleNamespace(ends=lambda: (np.array([9.0, 12.0, 5.0, 7.0, -1.0]), np.array([9.0, 12.0, 5.0, 7.0, 3.0])))
-    assert _contains(released, own, None).tolist() == [True, False, False, False, False]
+    assert range_contains(released, own, None).tolist() == [True, False, False, False, False]
 
 
 def test_a_risk_rises_above_the_last_known_one():
@@ -242,8 +244,8 @@ def test_a_rate_of_false_links_needs_a_threshold_and_all_matches(threshold, comp
 def test_a_row_is_among_the_true_pairs_of_its_own_original():
     """Of four released records, the pairs (0, 1), (1, 3) and (3, 0)."""
     pairs = np.array([0 * 4 + 1, 1 * 4 + 3, 3 * 4 + 0])
-    assert _among(pairs, np.array([1, 3, 3, 0]), 4).tolist() == [True, True, False, True]
-    assert _among(pairs, np.array([3, 1, -1, 1]), 4).tolist() == [False] * 4
+    assert are_true_pairs(pairs, np.array([1, 3, 3, 0]), 4).tolist() == [True, True, False, True]
+    assert are_true_pairs(pairs, np.array([3, 1, -1, 1]), 4).tolist() == [False] * 4
 
 
 def test_a_released_group_holds_its_members():
@@ -251,12 +253,12 @@ def test_a_released_group_holds_its_members():
     codes = [[0, 1, 2, 3, -1, 0], [3, 3, 3, 0, 3, 0]]
     own, released = (Labels(np.array(side, dtype=np.int32), labels) for side in codes)
     spec = ColumnSpec("x", "quasi_identifier", "category")
-    assert _label_contains(released, own, spec).tolist() == [True, True, False, False, False, False]
+    assert label_contains(released, own, spec).tolist() == [True, True, False, False, False, False]
 
 
 def test_the_words_on_all_columns_together_say_whether_they_separate():
-    assert "together separate the control from the originals (area under the curve 0.71" in _joint_message(0.71, True)
-    assert "together do not separate the control from the originals" in _joint_message(0.5, False)
+    assert "together separate the control from the originals (area under the curve 0.71" in joint_message(0.71, True)
+    assert "together do not separate the control from the originals" in joint_message(0.5, False)
 
 
 def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
@@ -271,7 +273,7 @@ def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
 @pytest.mark.parametrize(("share", "seen"), [(0.0099, ()), (0.01, ("suppressed",))])
 def test_one_value_in_a_hundred_is_seen_to_be_suppressed(share, seen):
     spec, released = SimpleNamespace(name="x", role="attribute"), SimpleNamespace(generalized=lambda: False)
-    assert _from_release(spec, released, False, share).techniques == list(seen)
+    assert technique_from_release(spec, released, False, share).techniques == list(seen)
 
 
 @pytest.mark.parametrize("on_scale", [True, False])

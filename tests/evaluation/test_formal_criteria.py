@@ -24,7 +24,7 @@ from cvpl.evaluation.criteria.criteria import (
     release_criteria,
 )
 from cvpl.evaluation.criteria.diversity import ClassValueCounts, diversity, recursive_c
-from cvpl.evaluation.criteria.population_uniques import _pitman_parameters, pitman_uniques, zayatz_uniques
+from cvpl.evaluation.criteria.population_uniques import pitman_parameters, pitman_uniques, zayatz_uniques
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading
@@ -187,7 +187,7 @@ def test_pitman_finds_the_top_of_the_likelihood(alpha):
         else:
             chance = np.array(sizes) - alpha
             sizes[rng.choice(len(sizes), p=chance / chance.sum())] += 1
-    found = _pitman_parameters(np.array(sizes), sum(sizes), len(sizes))
+    found = pitman_parameters(np.array(sizes), sum(sizes), len(sizes))
     assert found[1] == pytest.approx(alpha, abs=0.1)
     by_theta, by_alpha = slow.pitman_score(sizes, *found)
     assert abs(by_theta) * found[0] < 1e-2 and abs(by_alpha) < 1e-1

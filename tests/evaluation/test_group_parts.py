@@ -9,8 +9,8 @@ import numpy as np
 from cvpl.evaluation.criteria.classes import EquivalenceClasses
 from cvpl.evaluation.criteria.criteria import compatible_sizes
 from cvpl.evaluation.criteria.diversity import ClassValueCounts
-from cvpl.evaluation.groups.subgroups import GroupRow, _maximum
-from cvpl.evaluation.groups.suppression import _enlarge, _hide_another, hidden_shares, pooled_rows
+from cvpl.evaluation.groups.subgroups import GroupRow, largest_rate
+from cvpl.evaluation.groups.suppression import enlarge_pool, hidden_shares, hide_another_row, pooled_rows
 
 
 def test_without_suppression_no_row_of_a_table_is_hidden():
@@ -21,12 +21,12 @@ def test_without_suppression_no_row_of_a_table_is_hidden():
 def test_a_leak_is_closed_in_its_own_table_as_long_as_groups_are_left():
     sizes = [np.array([3.0, 12.0, 9.0]), np.array([5.0, 6.0, 7.0, 8.0])]
     pools = [{0}, set()]
-    assert _enlarge(sizes, pools, (0, None))
+    assert enlarge_pool(sizes, pools, (0, None))
     assert pools == [{0, 2}, set()]
     pools = [{0, 1, 2}, {3}]
-    assert _enlarge(sizes, pools, (0, None))
+    assert enlarge_pool(sizes, pools, (0, None))
     assert pools == [{0, 1, 2}, {0, 3}]
-    assert not _enlarge(sizes, [{0, 1, 2}, {0, 1, 2, 3}], (0, None))
+    assert not enlarge_pool(sizes, [{0, 1, 2}, {0, 1, 2, 3}], (0, None))
 
 
 def test_a_suppressed_cell_agrees_with_every_value():
@@ -39,7 +39,7 @@ def test_of_equal_maxima_the_one_that_is_shown_is_named():
     shown = GroupRow("shown", 1, 40, 0.5, None, None, 0.4, 0.6, None, None)
     hidden = GroupRow("hidden", 1, 40, None, 0.9, 0.5, 0.3, 0.95, None, None)
     for rows in ([shown, hidden], [hidden, shown]):
-        found = _maximum([SimpleNamespace(name=row.label, rows=[row]) for row in rows], 0.2, 0.1)
+        found = largest_rate([SimpleNamespace(name=row.label, rows=[row]) for row in rows], 0.2, 0.1)
         assert (found.estimate, found.low, found.high, found.label) == (0.5, 0.4, 0.95, "shown")
 
 
@@ -47,12 +47,12 @@ def test_another_row_is_hidden_until_none_is_left():
     """The first table has one row hidden; the second none, and a single hidden row would follow from the total."""
     sums = [(np.array([5.0, 6.0]), np.array([10.0, 20.0])), (np.array([1.0, 2.0, 9.0]), np.array([9.0, 8.0, 10.0]))]
     hidden = [np.array([True, False]), np.zeros(3, dtype=bool)]
-    assert _hide_another(sums, hidden, (0, None))
+    assert hide_another_row(sums, hidden, (0, None))
     assert [table.tolist() for table in hidden] == [[True, True], [False, False, False]]
-    assert _hide_another(sums, hidden, (0, None))
+    assert hide_another_row(sums, hidden, (0, None))
     assert [table.tolist() for table in hidden] == [[True, True], [True, True, False]]
-    assert _hide_another(sums, hidden, (0, None))
-    assert not _hide_another(sums, hidden, (0, None))
+    assert hide_another_row(sums, hidden, (0, None))
+    assert not hide_another_row(sums, hidden, (0, None))
 
 
 def test_a_row_within_one_of_another_table_is_pooled_if_few_are_beside_it():

@@ -10,12 +10,12 @@ from scipy.sparse import csr_matrix
 
 from cvpl.evaluation.inference import compiled_nearest, models, nearest, scores
 from cvpl.evaluation.inference.compatible_class import CompatibleClasses
-from cvpl.evaluation.inference.control_model import _chosen, control_model
+from cvpl.evaluation.inference.control_model import beliefs_by_half, control_model
 from cvpl.evaluation.inference.figures import simultaneous
 from cvpl.evaluation.inference.known_columns import mutual_information
 from cvpl.evaluation.inference.nearest import Nearest, Profiles, highest
 from cvpl.evaluation.inference.scores import Hits, design
-from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, Tolerance, _share_around
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, Tolerance, share_around
 from cvpl.operators.similarity import CosineScorer
 from cvpl.tables.columns import Labels
 from random_scorers import coded
@@ -37,7 +37,7 @@ def test_a_share_of_people_is_never_above_one():
     ("regresses", "classes", "iterations"), [(True, 50, 100), (False, 2, 100), (False, 12, 50), (False, 90, 20)]
 )
 def test_boosting_takes_fewer_steps_for_many_classes(regresses, classes, iterations):
-    assert models._boosted(regresses, classes, 100, [False], 0).max_iter == iterations
+    assert models.boosted_trees(regresses, classes, 100, [False], 0).max_iter == iterations
 
 
 def test_values_that_nobody_has_do_not_count_in_mutual_information():
@@ -53,9 +53,9 @@ def test_nobody_has_no_nearest_profile():
 
 def test_the_share_of_a_number_is_that_of_the_people_within_its_tolerance():
     everybody = np.array([1.0, 5.0, 5.5, 9.0])
-    found = _share_around(np.append(everybody, [20.0, np.nan]), Tolerance(absolute=0.5), everybody)
+    found = share_around(np.append(everybody, [20.0, np.nan]), Tolerance(absolute=0.5), everybody)
     np.testing.assert_array_equal(found, [0.25, 0.5, 0.5, 0.25, 0.25, 0.25])
-    assert _share_around(np.array([3.0]), Tolerance(), np.zeros(0)).tolist() == [1.0]
+    assert share_around(np.array([3.0]), Tolerance(), np.zeros(0)).tolist() == [1.0]
 
 
 @pytest.mark.parametrize(("values", "wanted"), [(None, False), (np.arange(40.0), True)])
@@ -63,7 +63,7 @@ def test_the_share_of_a_number_is_that_of_the_people_within_its_tolerance():
 def test_only_numbers_of_many_values_are_regressed(values, wanted, classes, monkeypatch):
     made = []
     model = SimpleNamespace(fit=lambda *given: made.append(len(given[1])))
-    monkeypatch.setattr(models, "_boosted", lambda *given: made.append(given[:3]) or model)
+    monkeypatch.setattr(models, "boosted_trees", lambda *given: made.append(given[:3]) or model)
     codes, secret = np.repeat(np.arange(classes), 4), SimpleNamespace(values=values, size=40)
     found = models.train("boosted_trees", np.zeros((len(codes), 1)), codes, secret, categorical=[False], seed=0)
     regresses, kept = wanted and classes > models.CLASSES, classes if wanted else min(classes, models.CLASSES)
@@ -111,7 +111,7 @@ def test_the_base_of_an_attributable_score_counts_by_what_it_leaves():
 
 @pytest.mark.parametrize(("rows", "least"), [(10, 1), (100, 5), (399, 19), (5_000, 20)])
 def test_leaves_of_boosted_trees_hold_a_twentieth_of_few_records(rows, least):
-    assert models._boosted(True, 2, rows, [False], 0).min_samples_leaf == least
+    assert models.boosted_trees(True, 2, rows, [False], 0).min_samples_leaf == least
 
 
 def test_records_without_a_profile_or_a_secret_are_not_counted():
@@ -138,8 +138,8 @@ def test_a_vote_loses_a_factor_e_over_its_scale():
 
 def test_each_person_is_believed_by_the_model_of_the_other_half():
     first, second = csr_matrix([[1.0, 0.0], [0.2, 0.8]]), csr_matrix([[0.0, 1.0], [0.5, 0.5]])
-    assert _chosen(first, second, np.array([0, 1])).toarray().tolist() == [[1.0, 0.0], [0.5, 0.5]]
-    assert _chosen(first, second, np.array([1, 0])).toarray().tolist() == [[0.0, 1.0], [0.2, 0.8]]
+    assert beliefs_by_half(first, second, np.array([0, 1])).toarray().tolist() == [[1.0, 0.0], [0.5, 0.5]]
+    assert beliefs_by_half(first, second, np.array([1, 0])).toarray().tolist() == [[0.0, 1.0], [0.2, 0.8]]
 
 
 def test_deviations_are_weighted_and_add_up_to_nothing():
@@ -149,7 +149,7 @@ def test_deviations_are_weighted_and_add_up_to_nothing():
 
 @pytest.mark.parametrize(("regresses", "kind"), [(True, "RandomForestRegressor"), (False, "RandomForestClassifier")])
 def test_a_forest_regresses_numbers_and_tells_labels_apart(regresses, kind):
-    assert type(models._forest(regresses, 0, 1)).__name__ == kind
+    assert type(models.random_forest(regresses, 0, 1)).__name__ == kind
 
 
 def test_no_control_is_believed_by_a_model_that_was_trained_on_it(monkeypatch):
@@ -237,4 +237,4 @@ def test_compiled_loops_find_the_nearest_as_tiles_do(bits, missing, monkeypatch)
 def test_profiles_are_looked_up_if_nothing_is_missing(asked, cells, exact):
     columns = (SimpleNamespace(allows=lambda codes: np.eye(2, dtype=bool)[codes]),)
     found = CompatibleClasses(columns, ("x",), np.zeros(2, dtype=np.int64), (np.array(cells, dtype=np.int32),))
-    assert found._is_exact(0, np.array(asked, dtype=np.int32)) == exact
+    assert found.is_exact(0, np.array(asked, dtype=np.int32)) == exact

@@ -10,7 +10,7 @@ import pytest
 from cvpl.estimates import Estimate
 from cvpl.evaluation import membership
 from cvpl.evaluation.curve_points import curve_points
-from cvpl.evaluation.groups.subgroups import _Spread
+from cvpl.evaluation.groups.subgroups import ShareSpread
 from cvpl.evaluation.groups.units import choose_units
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
 from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer, offer_difference
@@ -142,8 +142,8 @@ def test_an_interval_needs_twenty_records_on_either_side(records, refused):
 def test_a_share_that_is_shown_has_the_error_of_its_own_people():
     linked, unit = np.tile([0.0, 1.0], 30), np.arange(60) // 6
     people = np.arange(60)
-    shown, hidden = (_Spread(linked, unit, 0.05).of(people, hidden=hidden)(0.5) for hidden in (False, True))
-    assert _Spread(linked, unit, 0.05).of(people)(0.5) == shown
+    shown, hidden = (ShareSpread(linked, unit, 0.05).of(people, hidden=hidden)(0.5) for hidden in (False, True))
+    assert ShareSpread(linked, unit, 0.05).of(people)(0.5) == shown
     assert hidden[0] < shown[0] < shown[1] < hidden[1]
 
 

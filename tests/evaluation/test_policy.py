@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.assessment.gate import _ends
+from cvpl.assessment.gate import figure_ends
 from cvpl.cli.main import run
 from cvpl.config.policy_file import read_policy
 from cvpl.config.written import AuditConfig, PolicyConfig
@@ -165,9 +165,9 @@ def test_a_largest_group_rate_that_is_known_is_held_against_its_limit():
     row = GroupRow("a", 1, 50, 0.4, None, None, 0.3, 0.5, None, None)
     tables = (GroupTable("g", (row,)),)
     people = Subgroups(tables, 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0), None)
-    assert _ends(None, "maximum_subgroup_rate", people) == (0.4, 0.5)
+    assert figure_ends(None, "maximum_subgroup_rate", people) == (0.4, 0.5)
     bound = Subgroups(tables, 0.3, Maximum(0.4, 0.3, 0.5, "g", "a", 2, 0, at_least=True), None)
-    assert _ends(None, "maximum_subgroup_rate", bound) == (None, 0.5)
+    assert figure_ends(None, "maximum_subgroup_rate", bound) == (None, 0.5)
 
 
 def test_a_re_identification_limit_without_true_matches_is_not_met(tables):

@@ -11,8 +11,8 @@ import pytest
 from cvpl.evaluation import related_rows as module
 from cvpl.evaluation.control_likeness import control_likeness
 from cvpl.evaluation.exchanged_rows import exchanged_labels, never_reached
-from cvpl.evaluation.related_rows import _cells, _codes, _some, related_rows
-from cvpl.evaluation.repeated_rows import _all_across, _chance_of_one, repeated_rows
+from cvpl.evaluation.related_rows import choose_sets, column_codings, related_rows, shared_cells
+from cvpl.evaluation.repeated_rows import chance_all_across, chance_of_one, repeated_rows
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from examples import examples
 
@@ -98,7 +98,7 @@ def test_a_control_that_resembles_the_originals_more_than_itself_is_told_apart()
 def test_the_statistic_counts_mates_in_the_own_table_by_hand():
     """Cells aa|b, cd|cc and e|: a row's share of mates in its own table, summed over rows."""
     labels = np.array([[1], [1], [0], [1], [0], [0], [0]], dtype=np.int16)
-    cells = _cells([("x", np.array([0, 0, 0, 1, 1, 1, 2]))])
+    cells = shared_cells([("x", np.array([0, 0, 0, 1, 1, 1, 2]))])
     assert cells.sizes.tolist() == [3, 3]
     assert cells.own(labels).tolist() == [(0.5 + 0.5 + 0) + (0 + 0.5 + 0.5)]
 
@@ -106,7 +106,7 @@ def test_the_statistic_counts_mates_in_the_own_table_by_hand():
 def test_rows_agree_on_a_set_if_they_agree_on_each_of_its_columns():
     rng = np.random.default_rng(1)
     one, other = rng.integers(0, 3, 40), rng.integers(0, 3, 40)
-    cells = _cells([("x", one), ("y", other)])
+    cells = shared_cells([("x", one), ("y", other)])
     sizes = [((one == a) & (other == b)).sum() for a in range(3) for b in range(3)]
     assert sorted(cells.sizes) == sorted(size for size in sizes if size > 1)
     assert cells.members.sum(axis=1).tolist() == cells.sizes.tolist()
@@ -114,25 +114,25 @@ def test_rows_agree_on_a_set_if_they_agree_on_each_of_its_columns():
 
 def test_numbers_are_compared_by_classes_and_by_equal_values_if_many_are_equal():
     values = np.random.default_rng(2).normal(size=1_000)
-    (binned,) = _codes(Numbers(values, values, values))
+    (binned,) = column_codings(Numbers(values, values, values))
     assert np.bincount(binned).tolist() == [0] + [100] * 10
     tied = np.repeat(values[:500], 2)
-    binned, exact = _codes(Numbers(tied, tied, tied))
+    binned, exact = column_codings(Numbers(tied, tied, tied))
     assert len(np.unique(binned)) == 10 and len(np.unique(exact)) == 500
     few = np.round(values).clip(-2, 2)
-    assert len(_codes(Numbers(few, few, few))) == 1
+    assert len(column_codings(Numbers(few, few, few))) == 1
     gone = np.where(np.arange(1_000) < 50, np.nan, values)
-    assert (_codes(Numbers(gone, gone, gone))[0] == 0).sum() == 50
+    assert (column_codings(Numbers(gone, gone, gone))[0] == 0).sum() == 50
     times = np.array(["2024-01-01", "NaT", "2024-01-02"], "M8[us]")
-    assert _codes(Times(times, times))[0].tolist() == [1, 0, 2]
+    assert column_codings(Times(times, times))[0].tolist() == [1, 0, 2]
 
 
 def test_all_sets_are_looked_at_as_far_as_there_is_room():
     rng = np.random.default_rng(1)
-    assert _some(5, 2, 150, rng) == list(combinations(range(5), 2))
-    assert len(_some(30, 2, 120, rng)) == 120
-    assert _some(3, 2, 0, rng) == _some(1, 2, 9, rng) == []
-    wide = _some(2_000, 2, 100, rng)
+    assert choose_sets(5, 2, 150, rng) == list(combinations(range(5), 2))
+    assert len(choose_sets(30, 2, 120, rng)) == 120
+    assert choose_sets(3, 2, 0, rng) == choose_sets(1, 2, 9, rng) == []
+    wide = choose_sets(2_000, 2, 100, rng)
     assert 0 < len(wide) <= 100 and all(a < b for a, b in wide)
 
 
@@ -236,11 +236,11 @@ def test_the_chance_of_one_original_is_that_of_all_exchanges(times, mine, others
     rows = mine + others
     ways = [sum(place < times for place in some) for some in combinations(range(rows), mine)]
     expected = sum(count == 1 for count in ways) / len(ways)
-    assert _chance_of_one(np.array([times]), mine, others)[0] == pytest.approx(expected)
+    assert chance_of_one(np.array([times]), mine, others)[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("pairs", "mine", "rows"), [(1, 2, 5), (2, 3, 7), (3, 4, 8), (3, 2, 8)])
 def test_the_chance_that_all_pairs_are_split_is_that_of_all_exchanges(pairs, mine, rows):
     ways = list(combinations(range(rows), mine))
     split = [all((2 * at in some) != (2 * at + 1 in some) for at in range(pairs)) for some in ways]
-    assert _all_across(pairs, mine, rows) == pytest.approx(np.mean(split))
+    assert chance_all_across(pairs, mine, rows) == pytest.approx(np.mean(split))

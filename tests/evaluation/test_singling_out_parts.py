@@ -12,15 +12,15 @@ import pytest
 
 from cvpl.evaluation.control import power_at
 from cvpl.evaluation.singling_out import compiled_tally, predicates
-from cvpl.evaluation.singling_out.predicate_rates import _tested, among_as_many
+from cvpl.evaluation.singling_out.predicate_rates import among_as_many, predicate_outcomes
 from cvpl.evaluation.singling_out.predicates import QueryTable, SeenRelease, write_predicates
 from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
 from cvpl.evaluation.singling_out.shared_codes import SharedCodes
 from cvpl.evaluation.singling_out.tally import Tally
 from cvpl.evaluation.trials import exposure as trials_exposure
 from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
-from cvpl.evaluation.trials.guesses import _plans
-from cvpl.evaluation.trials.one_run import _log_half, p_value
+from cvpl.evaluation.trials.guesses import guess_plans
+from cvpl.evaluation.trials.one_run import log_half, p_value
 from cvpl.evaluation.trials.over_draws import power_over_draws
 from cvpl.evaluation.trials.rounds_error import TwoWayError
 
@@ -54,7 +54,7 @@ def test_a_predicate_in_a_larger_control_is_met_by_as_many_as_would_be_kept():
 
 
 def test_plans_of_ten_guesses_are_tried():
-    found = [(plan.guessed_in, plan.guessed_out) for plan in _plans("x", 100) if plan.direction == "low"]
+    found = [(plan.guessed_in, plan.guessed_out) for plan in guess_plans("x", 100) if plan.direction == "low"]
     shares = (0, 1, 2, 5, 10, 20, 30, 40)
     assert found == [(one, other) for one in shares for other in shares if one + other >= 10]
 
@@ -92,18 +92,18 @@ def test_a_single_missing_value_singles_out(missing, wanted):
 @pytest.mark.parametrize(("count", "has_interval"), [(19, False), (20, True)])
 def test_a_rate_of_twenty_predicates_has_an_interval(count, has_interval):
     people = SimpleNamespace(rows=50, meeting=lambda number, _: np.array([number] if number % 2 else []))
-    found = _tested(1, list(range(count)), people, None, None, 0.95)
+    found = predicate_outcomes(1, list(range(count)), people, None, None, 0.95)
     assert found.rate == (count // 2) / count
     assert (found.interval is not None) == has_interval
     others = SimpleNamespace(rows=40, meeting=lambda number, _: np.array([number] if number % 4 == 1 else []))
-    found = _tested(1, list(range(count)), people, others, None, 0.95)
+    found = predicate_outcomes(1, list(range(count)), people, others, None, 0.95)
     assert found.attributable == pytest.approx((found.rate - 5 / count) / (1 - 5 / count))
     assert (found.attributable_interval is not None) == has_interval
 
 
 @pytest.mark.parametrize(("coins", "ways"), [(2, 2), (4, 6), (10, 252)])
 def test_half_of_the_coins_fall_on_one_side_with_the_binomial_probability(coins, ways):
-    assert np.exp(_log_half(coins)) == pytest.approx(ways / 2**coins)
+    assert np.exp(log_half(coins)) == pytest.approx(ways / 2**coins)
 
 
 @pytest.mark.parametrize("settings", [{"sampling": 0.0}, {"sampling": 1.01}, {"steps": 0}])
@@ -131,7 +131,7 @@ def test_who_was_never_in_is_not_among_the_most_exposed():
     linked[[3, 7]] = True
     role = np.ones((21, 4), dtype=bool)
     role[20] = False
-    assert np.flatnonzero(trials_exposure._chosen(linked, role, np.random.default_rng(0))).tolist() == [3, 7]
+    assert np.flatnonzero(trials_exposure.most_linked_tenth(linked, role, np.random.default_rng(0))).tolist() == [3, 7]
 
 
 def test_as_many_sets_of_columns_as_are_looked_at_are_not_drawn(monkeypatch):
@@ -143,7 +143,7 @@ def test_as_many_sets_of_columns_as_are_looked_at_are_not_drawn(monkeypatch):
     for most in (6, 7, 5):
         monkeypatch.setattr(predicates, "SETS", most)
         release = SeenRelease(tested, codes, (0.0,) * 4, (False,) * 4)
-        found.append(predicates._of_uniques(release, 2, 8, np.random.default_rng(0)))
+        found.append(predicates.predicates_of_uniques(release, 2, 8, np.random.default_rng(0)))
     assert found[0] == found[1] != found[2]
 
 

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import cvpl
 from cvpl.evaluation.groups.rarity_deciles import LABELS, deciles, rarity
 from cvpl.evaluation.groups.subgroups import NO_VALUE, Grouping, subgroups
-from cvpl.evaluation.groups.suppression import _spanned, hidden_shares, pooled_rows
+from cvpl.evaluation.groups.suppression import hidden_shares, is_spanned, pooled_rows
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 from examples import examples
 
@@ -513,5 +513,5 @@ def test_a_number_that_does_not_follow_from_the_shown_ones_is_not_told_even_if_i
     """A chain of sums of neighbours leaves the first set open: its alternating sum misses by 1 / sets at each place."""
     chain = np.eye(sets)[:-1] + np.eye(sets)[1:]
     first = np.arange(sets) == 0
-    assert not _spanned(chain, first)
-    assert _spanned(np.vstack([chain, np.arange(sets) == sets - 1]), first)
+    assert not is_spanned(chain, first)
+    assert is_spanned(np.vstack([chain, np.arange(sets) == sets - 1]), first)

@@ -109,7 +109,7 @@ def assert_follows(group, groups, value, chances, cell, ignoring):
 
 def test_the_population_has_the_declared_shares():
     """Summed over everything else, ages are the truncated normal, and genders, regions and channels as declared."""
-    population = world._population()
+    population = world.population_shares()
     ages = np.diff([world.AGE.cdf(age - 0.5) for age in range(18, 82)])
     assert population.sum(axis=(1, 2, 3, 4)) == pytest.approx(ages / ages.sum(), abs=1e-9)
     assert population.sum(axis=(0, 2, 3, 4)) == pytest.approx(list(world.GENDERS.values()), abs=1e-9)
@@ -128,7 +128,7 @@ def assert_leans(joint, tilt):
 
 def test_the_population_leans_as_declared():
     """The log-odds of gender, region, channel and place given the rest are the declared tilts, exactly."""
-    population = world._population()
+    population = world.population_shares()
     x = (world.AGES - 42) / 15
     assert_leans(population.sum(axis=(2, 3, 4)), x[:, None] * world.GENDER_BY_AGE)
     by_age = (world.COMPASS_BY_AGE[:, None] + world.SETTLEMENT_BY_AGE).ravel()
@@ -141,15 +141,15 @@ def test_the_population_leans_as_declared():
         + world.CHANNEL_BY_SETTLEMENT
     )
     assert_leans(population, channel)
-    places = world._places(population).reshape(SETTLEMENTS, CHANNELS, PLACES)
+    places = world.place_shares(population).reshape(SETTLEMENTS, CHANNELS, PLACES)
     assert_leans(places, world.PLACE_BY_SETTLEMENT[:, None] + world.PLACE_BY_CHANNEL)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.8, 1.5, 2.5])
 def test_products_average_to_a_zipf_law(alpha):
     """Over all groups of buyers the shares are r ** -alpha, exactly, though each group has its own."""
-    population = world._population()
-    chances = Touchpoints(product_alpha=alpha)._products(population)
+    population = world.population_shares()
+    chances = Touchpoints(product_alpha=alpha).product_shares(population)
     share = np.add.reduceat(population.sum(axis=2), world.BAND_STARTS - 18, axis=0).ravel()
     popularity = np.arange(1, 51) ** -alpha
     assert share @ chances == pytest.approx(popularity / popularity.sum(), rel=1e-9)
@@ -158,7 +158,7 @@ def test_products_average_to_a_zipf_law(alpha):
 
 def test_shops_are_shut_at_night_and_old_people_shop_earlier():
     """Between 22 and 7 shops sell 2% at most; the web's evening is later, and every group's day moves with its age."""
-    hours = world._hours().reshape(BANDS, 2, 2, 24)
+    hours = world.hour_shares().reshape(BANDS, 2, 2, 24)
     night = (np.arange(24) < 7) | (np.arange(24) >= 22)
     assert hours.sum(axis=-1) == pytest.approx(1.0)
     assert hours[:, :, 0, night].sum(axis=-1).max() < 0.02 < hours[:, :, 1, night].sum(axis=-1).min()
@@ -177,7 +177,7 @@ def test_ages_are_a_truncated_normal(people):
 
 def test_gender_and_region_follow_age(people):
     """Two-level regions given age group and gender, genders given age; not the same for everybody."""
-    population = world._population()
+    population = world.population_shares()
     joint = population.sum(axis=(2, 3, 4))
     chances = joint / joint.sum(axis=1, keepdims=True)
     assert_follows(people.band, BANDS, people.gender, chances, people.age, joint.sum(axis=0))
@@ -189,7 +189,7 @@ def test_gender_and_region_follow_age(people):
 
 def test_channels_follow_demographics(people):
     """Five channels given age group, gender and region, and given each of these alone."""
-    population = world._population()
+    population = world.population_shares()
     joint = population.reshape(-1, CHANNELS)
     chances = joint / joint.sum(axis=1, keepdims=True)
     cell = np.ravel_multi_index(people.demographics, population.shape[:-1])
@@ -207,7 +207,7 @@ def test_channels_follow_demographics(people):
 
 def test_products_follow_channel_and_demographics(people):
     """Fifty products given channel, age group, gender and settlement, each and all of them."""
-    chances = Touchpoints()._products(world._population())
+    chances = Touchpoints().product_shares(world.population_shares())
     shopper = people.settlement * CHANNELS + people.channel
     buyer = (people.band * GENDERS + people.gender) * (SETTLEMENTS * CHANNELS) + shopper
     popularity = np.arange(1, 51) ** -1.5
@@ -223,7 +223,7 @@ def test_products_follow_channel_and_demographics(people):
 
 def test_places_follow_channel_and_settlement(people):
     """Five places given channel and settlement."""
-    chances = world._places(world._population())
+    chances = world.place_shares(world.population_shares())
     shopper = people.settlement * CHANNELS + people.channel
     everybody = np.array(list(world.PLACES.values()))
     assert_follows(shopper, len(chances), people.place, chances, shopper, everybody)
@@ -240,7 +240,7 @@ def test_hours_follow_age_weekend_and_place(people):
     """The hour of the day given age group, weekend and whether the place is online."""
     online = people.place == list(world.PLACES).index("Online")
     group = (people.band * 2 + (people.weekday >= 5)) * 2 + online
-    chances = world._hours()
+    chances = world.hour_shares()
     assert_follows(group, len(chances), people.hour, chances, group, chances.mean(axis=0))
 
 
@@ -324,7 +324,7 @@ def test_the_popularity_of_products_has_the_declared_exponent(alpha):
 
 def mean_log_excess(threshold):
     """E[log(lag / threshold) | lag > threshold] over the whole population: the integral of P(lag > x) / x, divided."""
-    share = world._population().sum(axis=(1, 2, 3)).ravel()
+    share = world.population_shares().sum(axis=(1, 2, 3)).ravel()
     middle = (np.log(world.LAG_MEDIAN) + world.LAG_BY_AGE * ((world.AGES - 42) / 15)[:, None]).ravel()
     x = np.linspace(log(threshold), log(threshold) + 8, 4_001)
     above = np.array([share @ ndtr((middle - at) / world.LAG_SPREAD) for at in x])

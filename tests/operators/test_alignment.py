@@ -19,8 +19,8 @@ from cvpl.config.loading import load
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
-from cvpl.operators.alignment.cells import DistinctRanges, _distinct
-from cvpl.operators.alignment.fitting import Histogram, _grids, _overlap, fit_numbers, fit_times
+from cvpl.operators.alignment.cells import DistinctRanges, distinct_ranges
+from cvpl.operators.alignment.fitting import Histogram, changed_overlap, containing_grids, fit_numbers, fit_times
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.alignment.rounding import Calendar, Digits, GridRounding, NumberGrid, TimeGrid, natural_grids
 from cvpl.operators.alignment.shifts import with_shifts
@@ -445,7 +445,7 @@ def test_a_cut_off_beside_the_grid_costs_no_overlap():
     own, grid = np.arange(20.0, 120.0), NumberGrid(10, 0, 1, GridRounding("down"))
     for low, high in ((-np.inf, np.inf), (-np.inf, 75), (34, np.inf), (34, 75)):
         released = np.clip(grid(own), low, high)
-        assert _overlap(grid, Histogram.of(own), Histogram.of(released)) == pytest.approx(1)
+        assert changed_overlap(grid, Histogram.of(own), Histogram.of(released)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("size", [5, 60])
@@ -454,7 +454,7 @@ def test_distinct_ranges_are_numbered_in_their_order(size):
     rng = np.random.default_rng(size)
     low, width = rng.permutation(size).astype(float), rng.random(size)
     low, high = np.append(low, low[:2]), np.append(low + width, (low + width)[:2])
-    first, counts, codes = _distinct(low, high)
+    first, counts, codes = distinct_ranges(low, high)
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
     wanted = sorted(set(pairs))
     assert [pairs[row] for row in first] == wanted
@@ -474,8 +474,8 @@ def test_usual_steps_of_time_and_weeks_from_monday():
 
 @pytest.mark.parametrize("points", [[0, 10, 20], [0, 10, 20, 27], [3, 10, 20, 30], [3, 10, 20, 30, 37]])
 def test_three_points_show_a_grid_beside_the_cut_offs(points):
-    assert (10, 0) in {(grid.step, grid.offset) for grid in _grids(np.array(points, dtype=float))}
-    assert not _grids(np.array(points[:2], dtype=float))
+    assert (10, 0) in {(grid.step, grid.offset) for grid in containing_grids(np.array(points, dtype=float))}
+    assert not containing_grids(np.array(points[:2], dtype=float))
 
 
 def test_the_middle_of_a_month_is_rounded_up():
@@ -701,7 +701,7 @@ def test_the_intervals_of_a_release_by_others_are_found():
 # Rounded and shifted, and days exchanged with months
 
 
-def _column(values):
+def column_likeness(values):
     values = np.asarray(values, dtype=float)
     return Numbers(values, values, values)
 
@@ -723,8 +723,8 @@ def test_values_that_were_rounded_and_shifted_are_found_in_a_release_of_members_
     own, others = (np.round(rng.normal(50, 12, 1_500), 1) for _ in range(2))
     own, others = (values + 0.1 * (values % 5 == 2.5) for values in (own, others))  # no ties
     made = np.round(np.round((own if kept else others) / 5) * 5 + 17.3, 1)
-    people = _one_column(_column(own), "numeric")
-    released = _one_column(_column(rng.permutation(made)), "numeric")
+    people = _one_column(column_likeness(own), "numeric")
+    released = _one_column(column_likeness(rng.permutation(made)), "numeric")
     grains = with_shifts(detect(people, released), people, released)
     assert grains.describe() == [("x", "rounded to the nearest of steps of 5, and shifted")]
     found = grains.apply(people).columns["x"].values
@@ -745,8 +745,8 @@ def test_times_that_were_cut_and_shifted_become_the_released_ones():
 def test_other_releases_are_not_taken_for_shifted_ones(change):
     rng = np.random.default_rng(5)
     own = np.round(rng.normal(50, 12, 1_500), 1)
-    people = _one_column(_column(own), "numeric")
-    released = _one_column(_column(change(np.round(rng.normal(50, 12, 1_500), 1))), "numeric")
+    people = _one_column(column_likeness(own), "numeric")
+    released = _one_column(column_likeness(change(np.round(rng.normal(50, 12, 1_500), 1))), "numeric")
     assert "shifted" not in str(with_shifts(detect(people, released), people, released).describe())
 
 

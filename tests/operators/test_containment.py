@@ -165,8 +165,8 @@ def searched_by_tree(monkeypatch):
     monkeypatch.setattr(exact, "INDEX_PAIRS", 1)
     monkeypatch.setattr(exact, "INDEX_ALL_PAIRS", 1)
     taken = []
-    real = exact._by_cells
-    monkeypatch.setattr(exact, "_by_cells", lambda *given: taken.append(1) or real(*given))
+    real = exact.cell_tasks
+    monkeypatch.setattr(exact, "cell_tasks", lambda *given: taken.append(1) or real(*given))
     return taken
 
 

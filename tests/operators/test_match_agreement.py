@@ -288,7 +288,7 @@ def test_patterns_of_some_columns_are_merged():
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("compiled", [False, True])
 def test_patterns_of_one_column_with_many_candidates(compiled, gaps, monkeypatch):
-    monkeypatch.setattr(by_record, "_FEW_RECORDS", 0)
+    monkeypatch.setattr(by_record, "FEW_RECORDS", 0)
     monkeypatch.setattr(by_record, "worth_it", lambda *_: compiled)
     columns, _, _ = random_columns(np.random.default_rng(2), 9, 8, 1)
     columns = [replace(columns[0], candidates=np.where(gaps, columns[0].candidates, 0).astype(np.int32))]
@@ -328,11 +328,11 @@ def test_patterns_are_those_of_every_pair_whatever_they_are_counted_with(most, m
         (0, 20, 0, True),
     )
     for few, bins, pairs, compiled in ways_to_count:
-        monkeypatch.setattr(by_record, "_MOST_CODES", 1 << 23 if compiled else most)
+        monkeypatch.setattr(by_record, "MOST_CODES", 1 << 23 if compiled else most)
         monkeypatch.setattr(by_record, "worth_it", lambda *_, way=compiled: way)
-        monkeypatch.setattr(by_record, "_FEW_RECORDS", few)
-        monkeypatch.setattr(by_record, "_BINS_PER_RECORD", bins)
-        monkeypatch.setattr(by_record, "_PAIRS_AT_ONCE", pairs)
+        monkeypatch.setattr(by_record, "FEW_RECORDS", few)
+        monkeypatch.setattr(by_record, "BINS_PER_RECORD", bins)
+        monkeypatch.setattr(by_record, "PAIRS_AT_ONCE", pairs)
         patterns, record = record_patterns(columns, len(own))
         assert (patterns.agree.dtype, patterns.known.dtype, record.dtype) == (bool, bool, np.int64)
         ways.append([part.tolist() for part in (patterns.agree, patterns.known, patterns.counts, record)])

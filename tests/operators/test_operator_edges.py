@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from cvpl.operators import compiled
 from cvpl.operators.alignment.cells import DistinctRanges
-from cvpl.operators.alignment.fitting import _steps, cut_offs
+from cvpl.operators.alignment.fitting import common_steps, cut_offs
 from cvpl.operators.alignment.numbers import NumberGranularity
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import MOST_UMAP_COMPONENTS, LinearProjection, Pca, PcaSettings, UmapSettings
@@ -26,7 +26,7 @@ from cvpl.operators.similarity.patterns import Patterns
 from cvpl.operators.similarity.rarity import Rarity
 from cvpl.operators.vectorization import Vectorization
 from cvpl.operators.vectorization.moments import robust_centre
-from cvpl.operators.vectorization.vectors import _add_looked_up, _add_scaled
+from cvpl.operators.vectorization.vectors import add_scaled_numbers, add_table_rows
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Approximate
@@ -36,8 +36,8 @@ from search_checks import assert_same, every_pair
 
 
 def test_the_steps_tried_are_the_largest_common_one_and_its_usual_fractions():
-    assert _steps(np.array([0, 100, 300, 400])) == [100, 50, 25, 20, 10]
-    assert _steps(np.array([3, 9, 15])) == [6, 3]
+    assert common_steps(np.array([0, 100, 300, 400])) == [100, 50, 25, 20, 10]
+    assert common_steps(np.array([3, 9, 15])) == [6, 3]
 
 
 def test_a_hundred_components_of_umap_are_the_most():
@@ -132,8 +132,8 @@ def test_a_projection_adds_the_centred_numbers_and_the_rows_of_a_table():
     numbers, loadings, table = rng.normal(size=9), rng.normal(size=4), rng.normal(size=(3, 4))
     rows, codes = np.array([8, 0, 3]), np.array([0, 2, 1, 1, 0, 2, 2, 1, -1], dtype=np.int32)
     total = np.ones((3, 4))
-    _add_scaled(total, numbers, 0.3, loadings, rows)
-    _add_looked_up(total, table, codes, rows)
+    add_scaled_numbers(total, numbers, 0.3, loadings, rows)
+    add_table_rows(total, table, codes, rows)
     wanted = [[1 + (numbers[row] - 0.3) * loadings[d] + table[codes[row], d] for d in range(4)] for row in rows]
     np.testing.assert_allclose(total, wanted, rtol=1e-14)
 
@@ -149,7 +149,7 @@ def test_a_mask_allows_values_and_itself_but_no_other_mask():
 
 def test_a_number_half_way_between_two_released_doubles_is_the_lower():
     apart = 2.0**-42
-    found = NumberGranularity(points=np.array([1 - apart, 1 + apart]))._rounded(np.array([1.0, 1 + 2**-50, 2.0]))
+    found = NumberGranularity(points=np.array([1 - apart, 1 + apart])).round_numbers(np.array([1.0, 1 + 2**-50, 2.0]))
     assert found.tolist() == [1 - apart, 1 + apart, 2.0]
 
 

@@ -22,7 +22,7 @@ from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, Saved,
 from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.distance import fit_mahalanobis
-from cvpl.operators.similarity.fellegi_sunter import _chance
+from cvpl.operators.similarity.fellegi_sunter import agreement_chance
 from cvpl.operators.similarity.levels import split_levels
 from cvpl.operators.similarity.scorers import CosineScorer, DistanceScorer, inner
 from cvpl.operators.threshold import Grid
@@ -443,7 +443,7 @@ def test_no_more_than_all_variance_is_explained():
 def test_chance_agreement_is_a_half_if_a_side_has_no_values(own, released):
     codes = np.arange(2, dtype=np.int32)
     sides = (np.array(side, dtype=np.int32) for side in (own, released))
-    assert _chance(ComparedColumn("x", True, *sides, codes, codes, np.zeros(2))) == 0.5
+    assert agreement_chance(ComparedColumn("x", True, *sides, codes, codes, np.zeros(2))) == 0.5
 
 
 def test_levels_of_agreement_by_hand():

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork
-from cvpl.attack.tolerances import _best_cut, find_tolerances
+from cvpl.attack.tolerances import best_cut, find_tolerances
 from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, AgreementScorer, Rarity, RaritySettings
@@ -388,7 +388,7 @@ def test_values_that_are_often_copied_have_no_tolerance():
         near = np.abs(asked - rng.choice(released, 230))
         near = np.where(kind < 0.6, np.abs(np.round(rng.normal(0, 3, 230))), near)
         near = np.where(kind < 0.45, 0.0, near)
-        assert _best_cut(asked, near, released, float(released.std())) == (0.0, 1.0)
+        assert best_cut(asked, near, released, float(released.std())) == (0.0, 1.0)
 
 
 def test_noise_is_seen_though_most_pairs_that_were_found_are_no_matches():
@@ -399,7 +399,7 @@ def test_noise_is_seen_though_most_pairs_that_were_found_are_no_matches():
         asked = rng.choice(released, 270)
         near = np.abs(asked - rng.choice(released, 270))
         near = np.where(rng.random(270) < 0.5, np.abs(rng.integers(-1, 2, 270)), near)
-        cut, equal = _best_cut(asked, near, released, float(released.std()))
+        cut, equal = best_cut(asked, near, released, float(released.std()))
         assert 1.0 <= cut <= 4.0
         assert 0.05 <= equal <= 0.7  # one third
 
@@ -427,7 +427,7 @@ def test_noise_without_copies_has_a_tolerance():
         released = np.round(rng.gamma(6, 6.5, 20_000)).clip(17, 90)
         asked = rng.choice(released, 230)
         near = np.abs(np.round(rng.normal(0, 3, 230)))
-        assert _best_cut(asked, near, released, float(released.std()))[0] > 0
+        assert best_cut(asked, near, released, float(released.std()))[0] > 0
 
 
 @pytest.mark.parametrize("evidence", ["best", "density"])
@@ -475,6 +475,6 @@ def test_ranges_agree_without_a_tolerance():
     low, high = np.array([1.0, 2.0]), np.array([3.0, 2.0])
     plain, ranges = (SimpleNamespace(columns={"age": Numbers(high, *ends)}) for ends in ((high, high), (low, high)))
     measure = AgreementMeasure(("age",), {"age": 0.9}, {"age": 0.5}, {"age": 1.0})
-    assert measure._tolerance("age", plain, plain) == 1
-    assert measure._tolerance("age", plain, ranges) == measure._tolerance("age", ranges, plain) == 0
-    assert replace(measure, tolerance={})._tolerance("age", plain, plain) == 0
+    assert measure.column_tolerance("age", plain, plain) == 1
+    assert measure.column_tolerance("age", plain, ranges) == measure.column_tolerance("age", ranges, plain) == 0
+    assert replace(measure, tolerance={}).column_tolerance("age", plain, plain) == 0

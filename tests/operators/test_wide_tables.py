@@ -47,10 +47,10 @@ def test_patterns_of_many_columns_are_those_of_each_original_alone(columns, monk
 
     compared = [column() for _ in range(columns)]
     compared.append(compared[0])
-    monkeypatch.setattr(record_patterns, "_MOST_COLUMNS", 0)
-    monkeypatch.setattr(record_patterns, "_CELLS_AT_ONCE", 3 * 50 * len(compared))
+    monkeypatch.setattr(record_patterns, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(record_patterns, "CELLS_AT_ONCE", 3 * 50 * len(compared))
     wide, records = record_patterns.record_patterns(compared, 20)
-    monkeypatch.setattr(record_patterns, "_FEW_RECORDS", 0)
+    monkeypatch.setattr(record_patterns, "FEW_RECORDS", 0)
     each, wanted = record_patterns.record_patterns(compared, 20)
     assert records.tolist() == wanted.tolist()
     assert np.array_equal(wide.agree, each.agree) and np.array_equal(wide.known, each.known)
@@ -66,7 +66,7 @@ def test_compiled_sums_by_category_have_the_bits_of_array_operations(monkeypatch
     found = []
     for compiled in (False, True):
         monkeypatch.setattr(moments, "worth_it", lambda *_, compiled=compiled: compiled)
-        found.append(moments._counted(coded, sizes, weight, weighted, pairs))
+        found.append(moments.count_categories(coded, sizes, weight, weighted, pairs))
     for plain, fast in zip(*found, strict=True):
         assert len(plain) == len(fast)
         assert all(np.array_equal(one, other) for one, other in zip(plain, fast, strict=True))

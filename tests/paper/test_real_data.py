@@ -15,7 +15,7 @@ from cvpl.laboratory.frame import Coded, Frame
 from cvpl.workflows.reading import read_plan
 from cvpl_paper import real_data
 from cvpl_paper.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
-from cvpl_paper.real_cells import RealCell, _changed, association
+from cvpl_paper.real_cells import RealCell, association, shuffle_pair
 from cvpl_paper.real_data import FIGURES, PAGE, RealData
 from cvpl_paper.real_findings import all_findings, contributions
 from cvpl_paper.real_page import beyond_the_family, most_found, not_assessable
@@ -155,7 +155,7 @@ def test_shuffling_breaks_a_correlation_or_moves_it(change, kept):
     codes = np.arange(400, dtype=np.int32) % 2
     pair = {name: Coded(codes, ("a", "b")) for name in ADULT.pair}
     frame = Frame(np.arange(400), {}, {}, pair | {"race": Coded(codes, ("a", "b"))}, (*ADULT.pair, "race"))
-    moved = _changed(RealCell(SHARED, "adult", "mondrian", 20, "two thirds", 1, change), ADULT, frame)
+    moved = shuffle_pair(RealCell(SHARED, "adult", "mondrian", 20, "two thirds", 1, change), ADULT, frame)
     first, second = (moved.category(name) for name in ADULT.pair)
     assert (association(first, second) == pytest.approx(1.0)) == kept
     assert association(second, moved.category("race")) < 0.2

@@ -185,8 +185,8 @@ def test_work_that_has_not_begun_is_dropped(monkeypatch):
     codes, zero = np.zeros((200, 1), dtype=np.int32), np.zeros(1, dtype=np.int32)
     weights = AgreementWeights(np.array([0, 1]), zero, zero, np.ones(1), np.zeros(1))
     everybody = np.zeros(200, dtype=np.int64)
-    monkeypatch.setattr(densities, "_in_tiles", slow)
-    monkeypatch.setattr(densities, "_QUERIES_AT_ONCE", 1)
+    monkeypatch.setattr(densities, "log_sums_in_tiles", slow)
+    monkeypatch.setattr(densities, "QUERIES_AT_ONCE", 1)
     with pytest.raises(KeyboardInterrupt):
         densities.log_means(AgreementScorer(codes, codes, weights), Partition(everybody, everybody), Budget(threads=2))
     assert len(begun) < 10

@@ -19,7 +19,7 @@ from cvpl.charts.style import BLUE, ORANGE
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.columns import columns_section
 from cvpl.reports.sections.next_steps import column_steps
-from cvpl.reports.sections.sheet.sheet import SIGNED, _legend, audit_sheet
+from cvpl.reports.sections.sheet.sheet import SIGNED, audit_sheet, grid_legend
 from cvpl.reports.sections.top import policies_section
 from verdict_results import DEAD, HIGH, NO_CONTROL, ZERO, audited, contributed, contribution, finding, policy, risk
 
@@ -119,7 +119,7 @@ def test_a_hundred_people_are_those_of_the_figure(figure, squares):
 def test_the_legend_has_exactly_the_marks_of_the_grid(figure):
     """The hatching ends at the upper end of the interval, rounded up."""
     squares = hundred_people(figure)
-    legend = dict(_legend(figure))
+    legend = dict(grid_legend(figure))
     assert list(legend) == list(dict.fromkeys(squares))
     hatched = [at for at, square in enumerate(squares) if square.uncertain]
     assert (hatched[-1] + 1 if hatched else 0) == round(100 * max(0.0, figure.high))

@@ -12,10 +12,10 @@ from cvpl.errors import Problem
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import Mondrian
 from cvpl.reports.sections.benchmark import benchmark_headline
-from cvpl.reports.sections.columns import _sample
+from cvpl.reports.sections.columns import sample_words
 from cvpl.reports.sections.people import people_section
 from cvpl.reports.sections.top import setting
-from cvpl.reports.sections.trust import _blocks
+from cvpl.reports.sections.trust import block_words
 from cvpl.reports.sections.warnings import pointer_section
 from cvpl.result import AuditResult, BenchmarkResult
 from cvpl.wording import counted, did_you_mean, nearest, unknown_names
@@ -49,7 +49,7 @@ def sized(original: int, protected: int, control: int) -> AuditResult:
 
 def blocks(count: int) -> str:
     """Two blocks, so that they are told; `count` pairs, and as many originals without a candidate."""
-    return _blocks(stored(blocks=STORED["blocks"] | {"count": 2, "pairs": count, "without_candidates": count}))
+    return block_words(stored(blocks=STORED["blocks"] | {"count": 2, "pairs": count, "without_candidates": count}))
 
 
 def pointer(count: int) -> str:
@@ -99,7 +99,7 @@ SENTENCES = {
     "two small groups": (lambda: pooled(2), "2 small groups"),
     "one row": (lambda: unprotectable(1), "the table has 1 row."),
     "two rows": (lambda: unprotectable(2), "the table has 2 rows."),
-    "sample of one": (lambda: _sample(1, sized(9, 9, 9)), "(sample of 1 original)"),
+    "sample of one": (lambda: sample_words(1, sized(9, 9, 9)), "(sample of 1 original)"),
     "no release": (nothing_audited, "0 releases of 0 data sets."),
 }
 

@@ -222,7 +222,7 @@ def test_the_search_finds_what_every_compatible_pair_finds(several, mine, theirs
     left = sorted(data.draw(st.sets(st.sampled_from(pairs), max_size=6)))
     left_out = LeftOut(*np.array(left, dtype=np.int64).reshape(-1, 2).T)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_MOST_PLACES", data.draw(st.sampled_from([1, 7, 1 << 24])))
+        patch.setattr(blocks, "MOST_PLACES", data.draw(st.sampled_from([1, 7, 1 << 24])))
         patch.setattr("cvpl.search.exact.SMALL_BLOCK", data.draw(st.sampled_from([0, 4, 1_500])))
         best = find_best(scorer, partitions, left_out=left_out, budget=Budget(threads=1))
     wanted = {name: [] for name in ("best", "row", "second", "second_row", "candidates", "ties")}

@@ -59,7 +59,7 @@ def two_schemes():
 @pytest.mark.parametrize("at_once", [1, 20, 1 << 18])
 def test_every_candidate_pair_is_scored_once_however_many_are_listed_at_a_time(two_schemes, at_once, monkeypatch):
     partitions, left_out = two_schemes
-    monkeypatch.setattr(pairs, "_LISTED", at_once)
+    monkeypatch.setattr(pairs, "LISTED", at_once)
     scorer = cosines(1, 40, 30)
     found = candidate_similarities(scorer, partitions, np.random.default_rng(0), left_out=left_out)
     wanted = np.array(listed_by_hand(partitions, left_out))
@@ -145,9 +145,9 @@ def test_queries_that_a_search_leaves_over_are_searched_in_tiles():
     partition = Partition(np.zeros(11, dtype=np.int64), np.zeros(30, dtype=np.int64))
     group, found = Group.of(sort_blocks(partition), scorer), BestCandidates.none(11)
     found.candidates[:] = 30
-    tasks = exact._pieces(group, Budget(threads=2), np.arange(11), 4, lambda queries, *_: queries, found)
+    tasks = exact.query_tasks(group, Budget(threads=2), np.arange(11), 4, lambda queries, *_: queries, found)
     assert len(tasks) == 3
-    outcomes = list(exact._run(iter(tasks), 1))
+    outcomes = list(exact.run_tasks(iter(tasks), 1))
     ScoredPairs.joined([one.near for one in outcomes if one.near is not None]).reduce_into(found)
     assert sum(one.pairs for one in outcomes) == 11 * 30
     assert_same(found, every_pair(scorer, partition))
@@ -196,14 +196,14 @@ def test_a_tree_searches_only_unit_vectors_of_one_scheme(monkeypatch):
     scorer, one = cosines(1, 12, 15), Partition(np.arange(12) % 2 * 3, np.repeat([0, 3, 3], 5))
     distances = fit_euclidean(scorer.a, scorer.b).scorer(scorer.a, scorer.b)
     large = [
-        exact._large(Group.of(sort_blocks(one, earlier), source)).tolist()
+        exact.tree_rectangles(Group.of(sort_blocks(one, earlier), source)).tolist()
         for earlier, source in (((), scorer), ([one], scorer), ((), distances))
     ]
     assert large == [[True, True], [False, False], [False, False]]
     monkeypatch.setattr(exact, "TREE_RECORDS", 6)
-    assert exact._large(Group.of(sort_blocks(one), scorer)).tolist() == [False, True]
+    assert exact.tree_rectangles(Group.of(sort_blocks(one), scorer)).tolist() == [False, True]
     monkeypatch.setattr(exact, "TREE_PAIRS", 61)
-    assert not exact._large(Group.of(sort_blocks(one), scorer)).any()
+    assert not exact.tree_rectangles(Group.of(sort_blocks(one), scorer)).any()
 
 
 def test_tiles_and_groups_take_their_share_of_the_memory():

@@ -13,7 +13,7 @@ from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
 from cvpl.search.tree import kernel, rounding, tree_layout
 from cvpl.search.tree.simd import LANES
-from cvpl.search.tree.tree import _turn, build_tree, chunks, pairs_behind
+from cvpl.search.tree.tree import block_directions, build_tree, chunks, pairs_behind
 from cvpl.search.tree.tree_search import search_tree
 from search_checks import SHAPES, assert_same, every_pair, units
 
@@ -24,7 +24,7 @@ class Rounded:
     """Candidates and queries as integers, and the facts about each query, as the kernel reads them."""
 
     def __init__(self, a, b):
-        turn, behind = _turn(b), pairs_behind(b)
+        turn, behind = block_directions(b), pairs_behind(b)
         self.whole = np.empty((len(b), kernel.CLOSE + 2 * behind + 2), dtype=np.int16)
         self.offsets, bounds = np.empty(len(b), dtype=np.int32), np.zeros(3)
         rounding.round_candidates(turn(b), turn.shift, turn.used, self.whole, self.offsets, bounds)
@@ -134,7 +134,7 @@ def test_selecting_puts_the_key_in_its_place_and_touches_no_other_range(size):
     for place in {3, 3 + size // 3, 2 + size}:
         keys = rng.permutation(size + 6)
         before = keys.copy()
-        tree_layout._select(keys, 3, 3 + size, place)
+        tree_layout.select_place(keys, 3, 3 + size, place)
         ordered = np.sort(before[3 : 3 + size])
         assert keys[place] == ordered[place - 3]
         assert np.all(keys[3:place] < keys[place])

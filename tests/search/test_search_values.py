@@ -13,7 +13,7 @@ from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.budget import Budget
 from cvpl.search.cells.kernel import CellTree
 from cvpl.search.cells.layout import EXACT, RANGE, SET, CellColumns
-from cvpl.search.cells.tree import MOST, _entropy, _sort_in_two, similar_order, summarize
+from cvpl.search.cells.tree import MOST, entropy, similar_order, sort_in_two, summarize
 from cvpl.search.exact import find_best
 from cvpl.search.rare_values.counting_sort import code_starts, stable_order
 from cvpl.search.rare_values.index import RareValues
@@ -262,7 +262,7 @@ def test_sums_are_corrected_only_if_agreement_never_weighs_less_than_disagreemen
     for place, lowest, adds in ((5_002, -0.2, True), (5_002, -0.3, False), (3, -0.3, False), (2, -0.3, True)):
         scorer.worth.agree[:] = 0.5
         scorer.worth.agree[place] = lowest
-        assert products._agreement_adds(scorer) == adds
+        assert products.agreement_adds(scorer) == adds
 
 
 def weighed(rng, sides, sizes, differ, wide=None):
@@ -340,14 +340,14 @@ def summarized(columns, column, there):
 
 def test_a_cut_puts_the_smaller_keys_first_and_keeps_the_order():
     held, members = np.array([5, 1, 3, 3, 0, 3, 9], dtype=np.int32), np.arange(10, 17, dtype=np.int32)
-    _sort_in_two(held, members, 4)
+    sort_in_two(held, members, 4)
     assert members.tolist() == [11, 12, 13, 14, 10, 15, 16], "0, 1, and the first two of three 3s come first"
 
 
 def test_the_entropy_of_a_few_values():
-    assert _entropy(np.array([1, 1, 1, 1])) == 0
+    assert entropy(np.array([1, 1, 1, 1])) == 0
     wanted = np.log(8) - (3 * np.log(3) + 2 * np.log(2)) / 8
-    np.testing.assert_allclose(_entropy(np.array([1, 1, 1, 2, 3, 3, 4, 5])), wanted)
+    np.testing.assert_allclose(entropy(np.array([1, 1, 1, 2, 3, 3, 4, 5])), wanted)
 
 
 def test_similar_records_stand_together():

@@ -48,9 +48,9 @@ def test_copies_of_a_query_are_searched_once(always_trees, monkeypatch):
     rng = np.random.default_rng(11)
     a = units(rng, 1_500, 7, "spread")[rng.integers(40, size=1_500)]
     searched = []
-    listed = tree_search.TreeSearch._listed
+    listed = tree_search.TreeSearch.score_shortlists
     monkeypatch.setattr(
-        tree_search.TreeSearch, "_listed", lambda self, at: searched.append(self.order[at]) or listed(self, at)
+        tree_search.TreeSearch, "score_shortlists", lambda self, at: searched.append(self.order[at]) or listed(self, at)
     )
     b = units(rng, 900, 7, "spread")
     b[:600] = b[0] + rng.normal(size=(600, 7)) * 1e-8
@@ -144,8 +144,8 @@ def test_which_way_is_taken_is_decided_by_counting(monkeypatch):
     """A tree is refused where queries lie across the candidates' directions, as far from all of them."""
     taken = []
     monkeypatch.setattr(exact, "TREE_PAIRS", 0)
-    searched = exact._Searched.__call__
-    monkeypatch.setattr(exact._Searched, "__call__", lambda self: (taken.append(1), searched(self))[1])
+    searched = exact.TreeTask.__call__
+    monkeypatch.setattr(exact.TreeTask, "__call__", lambda self: (taken.append(1), searched(self))[1])
     rng = np.random.default_rng(6)
     partition = Partition(np.zeros(2_100, dtype=np.int64), np.zeros(6_000, dtype=np.int64))
     across = rng.normal(size=(8_100, 4)) * [1, 1, 1, 0]

@@ -85,8 +85,8 @@ def compare(world: VerdictWorld) -> Outcome:
     if outcome.differs:
         return outcome
     reference = _drawn(world, seen)
-    ran = _run(world, world.protected, reference)
-    planted = _run(world, world.original, reference) if world.canaries else []
+    ran = run_members(world, world.protected, reference)
+    planted = run_members(world, world.original, reference) if world.canaries else []
     canaries = {member.name: validity.identity_canary(member) for member in planted}
     names, left_out = members(
         0 if world.control is None else len(next(iter(world.control.values()))), bool(world.ranges)
@@ -167,7 +167,7 @@ def _cells(column) -> list:
     return [time.item() if ok else None for time, ok in zip(column.first, known, strict=True)]
 
 
-def _run(world: VerdictWorld, released: dict[str, list], reference: list[int]) -> list:
+def run_members(world: VerdictWorld, released: dict[str, list], reference: list[int]) -> list:
     """The oracle's family against a release."""
     return run(
         world.original,

@@ -62,14 +62,14 @@ def rewritten(_tmp_path, path):
 @pytest.mark.parametrize("change", [replaced, rewritten])
 def test_a_file_that_changes_before_its_fingerprint_is_taken(tmp_path, monkeypatch, ending, change):
     original, named, protected = tables(tmp_path, ending)
-    fingerprint = source._sha256
+    fingerprint = source.file_sha256
 
     def later(path, table):
         if path == protected:
             change(tmp_path, path)
         return fingerprint(path, table)
 
-    monkeypatch.setattr(source, "_sha256", later)
+    monkeypatch.setattr(source, "file_sha256", later)
     with pytest.raises(InputError, match=r"the file changed while it was read\. Run again when") as caught:
         read_inputs(original, named, SPECS)
     assert caught.value.problems[0].where.startswith(f"p.{ending}")

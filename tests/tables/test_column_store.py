@@ -52,7 +52,7 @@ def shelves(monkeypatch):
 
     def noted(shelf):
         make(shelf)
-        files.append(shelf._file)
+        files.append(shelf.file)
 
     monkeypatch.setattr(ColumnStore, "__init__", noted)
     return files
@@ -140,7 +140,7 @@ def test_the_plan_says_that_tables_will_be_on_disk(tables, capsys):
 
 
 def test_embeddings_of_whole_tables_are_refused_once_their_width_is_known(tables, monkeypatch):
-    monkeypatch.setattr("cvpl.assessment.planning.resources._LABELS", 0)
+    monkeypatch.setattr("cvpl.assessment.planning.resources.LABELS", 0)
     config = {**yaml.safe_load(CONFIG), "attacker": {"similarity": "euclidean", "projection": "identity"}}
     with pytest.raises(LimitError, match="block by block"):
         audited(tables, config, memory=least(config, on_disk=True))
@@ -199,7 +199,7 @@ def test_a_disk_that_fills_up_is_a_limit(monkeypatch):
         def write(self, _):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(shelf, "_file", Full())
+    monkeypatch.setattr(shelf, "file", Full())
     with pytest.raises(LimitError, match="TMPDIR"):
         shelf.put(Labels(np.zeros(3, dtype=np.int32), ("a",)))
 

@@ -26,7 +26,7 @@ def setting(con, name):
 
 @pytest.fixture(autouse=True)
 def nothing_idle(monkeypatch):
-    monkeypatch.setattr(connection, "_idle", [])
+    monkeypatch.setattr(connection, "IDLE", [])
 
 
 SAFE = {
@@ -65,28 +65,28 @@ def test_an_instance_is_used_again_without_its_tables_and_settings():
         con.execute("SET memory_limit = '300MB'; SET threads = 1; CREATE TEMP TABLE kept AS SELECT 1 AS y")
         with connect_again(con) as other:
             assert tables(other) == [("original",)] and setting(other, "TimeZone") == "UTC"
-    (home,) = connection._idle
+    (home,) = connection.IDLE
     with connected() as con:
-        assert not connection._idle
+        assert not connection.IDLE
         assert tables(con) == [] and {name: setting(con, name) for name in usual} == usual
         con.execute("CREATE TYPE known AS ENUM ('b')")
         assert setting(con, "temp_directory") == "" and setting(con, "preserve_insertion_order")
         with pytest.raises(duckdb.CatalogException):
             con.execute("SELECT * FROM original")
-    assert connection._idle == [home]
+    assert [home] == connection.IDLE
 
 
 def test_two_users_have_two_instances():
     with connected() as one, connected() as other:
         one.execute("CREATE TABLE original AS SELECT 1 AS x; SET memory_limit = '300MB'")
         assert tables(other) == [] and setting(other, "memory_limit") != setting(one, "memory_limit")
-    assert len(connection._idle) == 2
+    assert len(connection.IDLE) == 2
 
 
 def test_an_instance_with_an_error_is_not_used_again():
     with pytest.raises(KeyError), connected():
         raise KeyError
-    assert connection._idle == []
+    assert connection.IDLE == []
 
 
 def refused(*statements):
@@ -101,19 +101,19 @@ def refused(*statements):
 def test_an_instance_whose_tables_were_at_fault_is_used_again_without_them():
     with connected() as con:
         usual = setting(con, "threads")
-    (home,) = connection._idle
+    (home,) = connection.IDLE
     with pytest.raises(InputError):
         refused("CREATE TABLE original AS SELECT 1 AS x", f"SET threads = {usual + 1}", "SELECT 'a'::INTEGER")
-    assert connection._idle == [home]
+    assert [home] == connection.IDLE
     with connected() as con:
         assert tables(con) == [] and setting(con, "threads") == usual
 
 
 def test_an_instance_that_cannot_forget_its_tables_is_not_used_again(monkeypatch):
-    monkeypatch.setattr(connection, "_numbers", iter([1]))
+    monkeypatch.setattr(connection, "NUMBERS", iter([1]))
     with pytest.raises(InputError):
         refused("USE memory", "DETACH tables_1")
-    assert connection._idle == []
+    assert connection.IDLE == []
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked as on a POSIX system")
@@ -124,6 +124,6 @@ def test_a_forked_process_leaves_the_instances_of_its_parent_alone():
     if not child:
         with connected() as con:
             rows = con.execute("SELECT count(*) FROM (SELECT range % 7 AS x FROM range(300000) ORDER BY x)").fetchall()
-        os._exit(0 if rows == [(300_000,)] and len(connection._idle) == 1 else 1)
+        os._exit(0 if rows == [(300_000,)] and len(connection.IDLE) == 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert len(connection._idle) == 1
+    assert len(connection.IDLE) == 1

@@ -84,7 +84,7 @@ def test_the_table_is_not_built_if_it_is_too_large(tmp_path, monkeypatch, settin
     def built(*_):
         raise AssertionError("the table was built")
 
-    monkeypatch.setattr(csv_file, "_read_csv", built)
+    monkeypatch.setattr(csv_file, "read_records", built)
     with pytest.raises(LimitError):
         read(table(tmp_path, "csv"), **{setting: 1})
 

@@ -114,7 +114,7 @@ def test_labels_are_the_same_looked_up_one_by_one_and_by_duckdb(tmp_path, missin
     cells = ["NA", "007", "7", "7.0", "é", "e\u0301", "E", " a ", "a", "", '""', "'q'", "?", "☃", "\U0001f600", "a\tb"]
     original, protected = ("x,y\n" + "".join(f"{cell},1\n" for cell in some) for some in (cells, cells[::-2]))
     one_by_one = columns(tmp_path, original, protected, reading=Reading(missing=missing))
-    monkeypatch.setattr("cvpl.tables.meaning.reading._FEW_ROWS", 0)
+    monkeypatch.setattr("cvpl.tables.meaning.reading.FEW_ROWS", 0)
     for mine, theirs in zip(
         one_by_one, columns(tmp_path, original, protected, reading=Reading(missing=missing)), strict=True
     ):
@@ -888,7 +888,7 @@ def test_a_csv_file_beyond_the_memory_is_refused_and_no_cell_is_put_aside_on_dis
     place.mkdir()
     monkeypatch.chdir(place)
     monkeypatch.setattr(tempfile, "tempdir", str(place))
-    monkeypatch.setattr("cvpl.tables.pair._LEAST", 32 << 20)
+    monkeypatch.setattr("cvpl.tables.pair.LEAST_MEMORY", 32 << 20)
     rows = "\n".join(f"{number},{'text ' * 40}{number}" for number in range(300_000))
     path = write(tmp_path, "large.csv", f"x,y\n{rows}\n")
     over = threading.Event()

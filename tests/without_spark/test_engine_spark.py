@@ -26,10 +26,10 @@ from cvpl.search.levers import Levers
 from cvpl.spark import session
 from cvpl.spark.attack_searches import can_be_searched
 from cvpl.spark.chunks import chunks
-from cvpl.spark.cluster import _failure, _rows_per_task, _wanted_shares
-from cvpl.spark.densities import _Together, read_densities
+from cvpl.spark.cluster import job_failure, rows_per_task, shared_searches
+from cvpl.spark.densities import CombinedDensities, read_densities
 from cvpl.spark.guarding import Guarded, guarded
-from cvpl.spark.one_task import _Packed, _Sent, _Task, temporary_files_of_the_executor
+from cvpl.spark.one_task import SentTable, TablePacker, TableTask, temporary_files_of_the_executor
 from cvpl.spark.session import check_java, check_packages
 from cvpl.spark.sharing import Sharing
 from cvpl.tables.source.connection import connected
@@ -168,7 +168,7 @@ def test_densities_of_pieces_are_the_density_of_all():
     totals = np.empty(150)
     for query in range(50):
         totals[places == query] = rng.permutation([np.log(np.exp(part[query]).sum()) for part in scores])
-    found = _Together(11)(pa.table({"place": places, "total": totals}))
+    found = CombinedDensities(11)(pa.table({"place": places, "total": totals}))
     expected = np.log(np.exp(np.concatenate(scores, axis=1)).mean(axis=1))
     assert np.array_equal(found.column("place").to_numpy(), np.arange(50))
     np.testing.assert_allclose(found.column("density").to_numpy(), expected, rtol=1e-12)
@@ -180,7 +180,7 @@ def test_densities_are_read_by_their_places(tmp_path):
     assert read_densities(file).tolist() == [0.5, 1.5, 2.5]
 
 
-SENT = (_Sent("original", "people"), _Sent("protected", "out"))
+SENT = (SentTable("original", "people"), SentTable("protected", "out"))
 
 
 def both():
@@ -191,12 +191,12 @@ def both():
         (0, {"c0": ["b", "c"], "c1": pa.array([2, 3])}, ("name", "age")),
     ]
     for number, columns, names in pieces:
-        yield from _Packed(number, names)(iter(pa.table(columns).to_batches()))
+        yield from TablePacker(number, names)(iter(pa.table(columns).to_batches()))
 
 
 def answer(question):
     """What a task says, and what it refuses."""
-    return _Task(SENT, question)._answer(both())
+    return TableTask(SENT, question).answer(both())
 
 
 def test_a_task_has_the_tables_by_their_roles_and_names():
@@ -239,7 +239,7 @@ def test_nothing_stays_of_the_tables_of_a_task(tmp_path, monkeypatch):
         (InputError([Problem("people", "it has no rows", "Add some.", "age")]), InputError, "people, column 'age'"),
         (UsageError("not so"), UsageError, "not so"),
         (MemoryError(), LimitError, "spark.executor.memoryOverhead"),
-        (ValueError("Anna, 34"), InternalError, "ValueError at tests.test_engine_spark:"),
+        (ValueError("Anna, 34"), InternalError, "ValueError at tests.without_spark.test_engine_spark:"),
     ],
 )
 def test_what_a_task_refuses_comes_back_without_a_cell(raised, kind, said):
@@ -254,15 +254,15 @@ def test_what_a_task_refuses_comes_back_without_a_cell(raised, kind, said):
 def test_records_that_did_not_arrive_are_noticed():
     """The number that was counted is held against the number that arrived."""
     counted = (replace(SENT[0], rows=3), replace(SENT[1], rows=3))
-    said, refused = _Task(counted, lambda tables: 1)._answer(both())
+    said, refused = TableTask(counted, lambda tables: 1).answer(both())
     assert said is None and isinstance(refused, InputError)
     assert "out: 3 records were counted, and 2 arrived" in str(refused) and "people" not in str(refused)
     counted = (replace(SENT[0], rows=3), replace(SENT[1], rows=2))
-    assert _Task(counted, lambda tables: 1)._answer(both()) == (1, None)
+    assert TableTask(counted, lambda tables: 1).answer(both()) == (1, None)
 
 
 def test_a_table_without_a_record_is_refused():
-    said, refused = _Task((*SENT, _Sent("control", "others", 0)), lambda tables: 1)._answer(both())
+    said, refused = TableTask((*SENT, SentTable("control", "others", 0)), lambda tables: 1).answer(both())
     assert said is None and isinstance(refused, InputError)
     assert "others: the table has no rows" in str(refused) and "people" not in str(refused)
 
@@ -283,7 +283,7 @@ def test_the_error_of_a_task_tells_its_place_and_no_cell(monkeypatch):
 
     for failing in (lambda: guarded(fail, None), lambda: list(Guarded(batches)(iter([])))):
         with pytest.raises(
-            InternalError, match=r"a task failed \(ValueError at tests.test_engine_spark:\d+\)"
+            InternalError, match=r"a task failed \(ValueError at tests.without_spark.test_engine_spark:\d+\)"
         ) as caught:
             failing()
         assert caught.value.__cause__ is None and caught.value.__suppress_context__
@@ -293,10 +293,10 @@ def test_the_error_of_a_task_tells_its_place_and_no_cell(monkeypatch):
 
 
 def test_a_job_that_spark_gave_up_is_told_without_its_text():
-    inside = _failure(
+    inside = job_failure(
         RuntimeError("Traceback ... InternalError: a task failed (KeyError at cvpl.tables.x:12) Anna, 34")
     )
-    outside = _failure(RuntimeError("ExecutorLostFailure (executor 3 exited) Anna, 34"))
+    outside = job_failure(RuntimeError("ExecutorLostFailure (executor 3 exited) Anna, 34"))
     assert isinstance(inside, InternalError) and "KeyError at cvpl.tables.x:12" in str(inside)
     assert isinstance(outside, LimitError) and "memoryOverhead" in str(outside)
     assert "Anna" not in f"{inside}{outside}"
@@ -314,13 +314,13 @@ def test_settings_of_the_session():
     def set_to(text):
         return SimpleNamespace(conf=SimpleNamespace(get=lambda name, usual: text))
 
-    assert _rows_per_task(set_to(None)) == 250_000 and _rows_per_task(set_to("12")) == 12
+    assert rows_per_task(set_to(None)) == 250_000 and rows_per_task(set_to("12")) == 12
     for wrong in ("0", "-3", "many", "1e5"):
         with pytest.raises(UsageError, match=r"rowsPerTask is .*; allowed is a whole number from 1, such as 250000"):
-            _rows_per_task(set_to(wrong))
-    assert [_wanted_shares(set_to(text)) for text in (None, "auto", "all", "none")] == ["auto", "auto", "all", "none"]
+            rows_per_task(set_to(wrong))
+    assert [shared_searches(set_to(text)) for text in (None, "auto", "all", "none")] == ["auto", "auto", "all", "none"]
     with pytest.raises(UsageError, match=r"shareSearches is 'yes'; allowed are auto, all and none"):
-        _wanted_shares(set_to("yes"))
+        shared_searches(set_to("yes"))
 
 
 def test_searches_are_shared_where_that_saves_time():

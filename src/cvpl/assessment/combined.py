@@ -57,7 +57,7 @@ def combine(
         return None
     people = _common(able, lambda item: item.measured.attack.people)
     controls = _common(able, lambda item: item.measured.attack.control_rows)
-    first = _strongest(able)
+    first = strongest_member(able)
     if first is None or min(len(people), len(controls)) < FEWEST_PEOPLE:
         return None
     seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
@@ -75,7 +75,7 @@ def combine(
         method=resolved.config.intervals.method,
         groups=groups,
     )
-    canaries = _canaries({name: item.canaries for name, item in able.items()}, first, seed)
+    canaries = combined_canaries({name: item.canaries for name, item in able.items()}, first, seed)
     return AttackerOutcome(joined, able[first].copied, able[first].valid, canaries)
 
 
@@ -83,7 +83,7 @@ def _fits_components(attacker: Attacker) -> bool:
     return attacker.projects and attacker.projection_operator.principal is not None
 
 
-def _strongest(able: Mapping[str, AttackerOutcome]) -> str | None:
+def strongest_member(able: Mapping[str, AttackerOutcome]) -> str | None:
     """The strongest member without blocking; None if there is none."""
     found = {
         name: item.power_at(FALSE_RATE)
@@ -138,7 +138,7 @@ def _joined(
     return cross_fitted(originals, controls, folds)
 
 
-def _canaries(members: Mapping[str, CanaryOutcome | None], first: str, seed: int) -> CanaryOutcome | None:
+def combined_canaries(members: Mapping[str, CanaryOutcome | None], first: str, seed: int) -> CanaryOutcome | None:
     """The same combination on both canaries; None if a member has none, or they asked different people.
 
     The candidates on the identity canary are those of the member `first`, as on the release.

@@ -204,7 +204,7 @@ def _ends_of_all(
         running = {name: measured for name, measured in running.items() if measured.rate is not None}
     else:
         running = {name: measured.at_confidence(ensemble.confidence) for name, measured in running.items()}
-    return {name: _ends(measured, figure, people.get(name)) for name, measured in running.items()}
+    return {name: figure_ends(measured, figure, people.get(name)) for name, measured in running.items()}
 
 
 def doubts(ensemble: EnsembleOutcome, headline: Measurement, figure: Figure) -> tuple[str, ...]:
@@ -257,7 +257,8 @@ def _without_control(
     return (f"there is no control, and the top-1 hit rate of up to {hits:.1%} is above the limit",)
 
 
-def _ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> Ends:
+def figure_ends(measured: Measurement, figure: Figure, people: Subgroups | None) -> Ends:
+    """The estimate and the upper end of a figure that a policy bounds."""
     if figure in FALSE_RATE_OF:
         at = FALSE_RATE_OF[figure]
         return _of(None if measured.power is None else measured.power.get(at), (measured.power_intervals or {}).get(at))

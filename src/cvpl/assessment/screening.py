@@ -40,7 +40,7 @@ def quick_look(resolved: ResolvedConfig, inputs: Inputs, progress: ProgressCallb
     """Run the attackers of a plan for a quick look: all of them, or the strongest ones in a large release."""
     if not screens(resolved, inputs):
         return run_attackers(resolved, inputs, progress, combining=True)
-    part, telling = _part(inputs, resolved.config.seed), prefix_progress(progress, SCREENING)
+    part, telling = part_of_inputs(inputs, resolved.config.seed), prefix_progress(progress, SCREENING)
     tried = run_attackers(resolved, part, telling, intervals=False)
     chosen = _strongest(tried)
     found = run_attackers(resolved.only(chosen), inputs, progress)
@@ -64,7 +64,7 @@ def _strongest(tried: EnsembleOutcome) -> list[str]:
     return [name for name in tried.outcomes if name in chosen]
 
 
-def _part(inputs: Inputs, seed: int) -> Inputs:
+def part_of_inputs(inputs: Inputs, seed: int) -> Inputs:
     """Some of the originals and of the control, with the true matches of these originals and other released records."""
     pair, matches = inputs.pair, inputs.evaluation.matches
     assert matches is not None  # noqa: S101 - checked in `screens`

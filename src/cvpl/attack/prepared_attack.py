@@ -86,7 +86,7 @@ class AttackedTables:
 
 def _attacked_tables(pair: Pair, attacker: Attacker, most: int | None, seed: int, draw: PeopleDraw) -> AttackedTables:
     """The attacker's data: some of the columns, some of the people, at the granularity of the release if aligned."""
-    people, first = _known_people(pair.original.rows, attacker.knows_people, most, seed, draw)
+    people, first = draw_known_people(pair.original.rows, attacker.knows_people, most, seed, draw)
     original = with_errors(attacker.view(pair.original), attacker.errors, seed)
     held = original if len(people) == original.rows else original.kept(people)
     protected = attacker.view(pair.protected)
@@ -137,7 +137,7 @@ def _known_people_of(held: Table, control: Table | None) -> Table:
     return Table("people", one.rows + other.rows, one.specs, columns)
 
 
-def _known_people(
+def draw_known_people(
     rows: int, share: float, most: int | None, seed: int, draw: PeopleDraw = EACH_ROW
 ) -> tuple[Ints, Ints]:
     """The originals that the attacker asks, and the places among them of the first that are drawn."""

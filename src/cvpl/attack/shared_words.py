@@ -24,7 +24,7 @@ from cvpl.tables.columns import ColumnData, Labels, Table
 
 Floats = NDArray[np.float64]
 
-_SCORES_AT_ONCE = 2_000_000
+SCORES_AT_ONCE = 2_000_000
 _ANYWHERE = -1
 
 
@@ -43,7 +43,7 @@ def fitting_words(people: Table, released: Table, texts: Sequence[str]) -> Float
     own, there = (hstack([part[side] for part in parts], format="csr") for side in (0, 1))
     lacked = np.sum([part[2] for part in parts], axis=0)
     transposed, result = there.T.tocsr(), np.empty(people.rows)
-    step = max(1, _SCORES_AT_ONCE // released.rows)
+    step = max(1, SCORES_AT_ONCE // released.rows)
     for start in range(0, people.rows, step):
         result[start : start + step] = ((own[start : start + step] @ transposed).toarray() - lacked).max(axis=1)
     return result

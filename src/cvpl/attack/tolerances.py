@@ -63,7 +63,7 @@ def find_tolerances(
         left, right = _values(some.columns[name]), _values(protected.columns[name])
         single = np.flatnonzero(best.ties == 1)
         near = np.abs(left[single] - right[best.row[single]])
-        cut, same = _best_cut(left[single][~np.isnan(near)], near[~np.isnan(near)], right, spreads[name])
+        cut, same = best_cut(left[single][~np.isnan(near)], near[~np.isnan(near)], right, spreads[name])
         if cut:
             within[name], equal[name] = cut, same
     return Tolerances(within, equal)
@@ -73,7 +73,7 @@ def _values(column: ColumnData) -> Floats:
     return np.where(column.known(), column.keys(plain=True).astype(np.float64), np.nan)
 
 
-def _best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> tuple[float, float]:
+def best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> tuple[float, float]:
     """The tolerance that best separates similar pairs, `near` apart, from random ones; 0 unless clearly better.
 
     And how many of the matches within it have equal values.

@@ -226,7 +226,7 @@ def command(
     if guessed is not None:
         more = [] if control is None else ["--control", control]
         lines.append(_next_command([original, protected], [*more, *same_engine(where, master)], out))
-    _show(result, lines, as_json=as_json, details=details, used=used)
+    print_result(result, lines, as_json=as_json, details=details, used=used)
     for line in _closing_lines(per_person, unsaved):
         tell(line)
     closed = [] if result.policy is None or result.policy.met else result.policy.reasons
@@ -291,7 +291,7 @@ def _guess(
     return propose(original, protected, compare_sensitive=True, limits=limits, engine=engine)
 
 
-def _show(result: AuditResult, lines: list[str], *, as_json: bool, details: bool, used: int) -> None:
+def print_result(result: AuditResult, lines: list[str], *, as_json: bool, details: bool, used: int) -> None:
     """Print the result as JSON, or its summary and what else is told; `used` lines were printed before."""
     with reader_may_leave():
         if as_json:

@@ -36,7 +36,7 @@ def problems_of(error: ValidationError, name: str, root: Any = None) -> list[Pro
     for item in error.errors(include_url=False):
         path = tuple(part for part in item["loc"] if not _is_type_name(part))
         if item["type"] == "extra_forbidden":
-            cure, key = _answer(path, root)
+            cure, key = unknown_setting_advice(path, root)
             problem = Problem(name, f"unknown setting `{_joined(path)}`", cure)
             meant |= {(*path[:-1], key)} if key is not None else set()
         else:
@@ -70,7 +70,7 @@ def _value_meant(written: object, expected: str) -> str:
     return did_you_mean(written, re.findall("'([^']*)'", expected)) if isinstance(written, str) else ""
 
 
-def _answer(path: Sequence[Part], root: Any) -> tuple[str, str | None]:
+def unknown_setting_advice(path: Sequence[Part], root: Any) -> tuple[str, str | None]:
     """What to do about an unknown setting, and the setting of the same place that is probably meant."""
     *above, last = path
     written, allowed = str(last), [] if root is None else keys_at(root, above)

@@ -74,7 +74,7 @@ ADULT = Description(
     },
 )
 
-_GERMAN_NAMES = (
+GERMAN_NAMES = (
     "status", "month", "credit_history", "purpose", "credit_amount", "savings", "employment",
     "investment_as_income_percentage", "personal_status", "other_debtors", "residence_since", "property", "age",
     "installment_plans", "housing", "number_of_credits", "skill_level", "people_liable_for", "telephone",
@@ -110,7 +110,7 @@ GERMAN_CREDIT = Description(
         name="german.data",
         sha256="b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
         size=79_793,
-        to_table=lambda content: _headed(_GERMAN_NAMES, content.replace(b" ", b","), ","),
+        to_table=lambda content: _headed(GERMAN_NAMES, content.replace(b" ", b","), ","),
         address=f"{_UCI}/ml/machine-learning-databases/statlog/german/german.data",
     ),
 )

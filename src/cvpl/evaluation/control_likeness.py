@@ -170,7 +170,7 @@ def control_likeness(
     mine, others = (_sample(table, MOST_ROWS, rng) for table in (original, control))
     names = [spec.name for spec in mine.specs]
     columns = tuple(
-        _column(name, mine.columns[name], others.columns[name], level / len(names), grid, enough=enough)
+        column_likeness(name, mine.columns[name], others.columns[name], level / len(names), grid, enough=enough)
         for name in names
     )
     mine, others = (_sample(table, MOST_JOINT, rng) for table in (mine, others))
@@ -178,12 +178,13 @@ def control_likeness(
     limit = max(FAR_AREA, 0.5 - error * NormalDist().inv_cdf(level))
     differs = enough and found > limit
     joint = JointLikeness(
-        found, error if math.isfinite(error) else None, differs, _joint_message(grid.nearest(found), differs)
+        found, error if math.isfinite(error) else None, differs, joint_message(grid.nearest(found), differs)
     )
     return ControlTests.of(columns, joint, copies, doubles, relations, enough=enough)
 
 
-def _joint_message(found: float, differs: bool) -> str:
+def joint_message(found: float, differs: bool) -> str:
+    """The sentence about all columns together."""
     if differs:
         return (
             f"all columns together separate the control from the originals (area under the curve {found:.2f}, chance "
@@ -198,7 +199,7 @@ def _sample(table: Table, most: int, rng: np.random.Generator) -> Table:
     return table.take(np.sort(rng.choice(table.rows, most, replace=False)).astype(np.intp))
 
 
-def _column(
+def column_likeness(
     name: str, first: ColumnData, second: ColumnData, level: float, grid: RoundingGrid, *, enough: bool
 ) -> ColumnTest:
     """The test of one column.

@@ -40,7 +40,7 @@ def classifier_test(first: Table, second: Table, rng: np.random.Generator) -> tu
     sizes = first.rows, second.rows
     if min(sizes) < 2 * FOLDS:
         return 0.5, math.inf
-    X = _features(first, second, rng)
+    X = separation_features(first, second, rng)
     y = np.repeat([0.0, 1.0], sizes)
     fold = np.concatenate([rng.permutation(size) % FOLDS for size in sizes])
     grams = [_gram(X[fold == item], y[fold == item]) for item in range(FOLDS)]
@@ -71,7 +71,7 @@ def _gram(X: Floats, y: Floats) -> tuple[Floats, Floats]:
     return X.T @ X, X.T @ y
 
 
-def _features(first: Table, second: Table, rng: np.random.Generator) -> Floats:
+def separation_features(first: Table, second: Table, rng: np.random.Generator) -> Floats:
     """An intercept, each column's features and products of features of different columns, all standardized."""
     blocks = [_column(first.columns[spec.name], second.columns[spec.name]) for spec in first.specs]
     owner = np.repeat(np.arange(len(blocks)), [block.shape[1] for block in blocks])

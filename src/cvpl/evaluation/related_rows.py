@@ -125,16 +125,16 @@ def _sets(original: Table, control: Table, rng: np.random.Generator) -> list[_Ce
     codes: list[tuple[str, Ints]] = []
     for spec in original.specs:
         both = original.columns[spec.name].joined(control.columns[spec.name])
-        codes += [(spec.name, item) for item in _codes(both)]
+        codes += [(spec.name, item) for item in column_codings(both)]
     found: list[_Cells] = []
     for size in range(1, MOST_COLUMNS + 1):
-        chosen = [some for some in _some(len(codes), size, MOST_SETS - len(found), rng) if _apart(codes, some)]
-        cells = [_cells([codes[place] for place in some]) for some in chosen]
+        chosen = [some for some in choose_sets(len(codes), size, MOST_SETS - len(found), rng) if _apart(codes, some)]
+        cells = [shared_cells([codes[place] for place in some]) for some in chosen]
         found += [item for item in cells if len(item.sizes) > 1]
     return found
 
 
-def _some(count: int, size: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
+def choose_sets(count: int, size: int, most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """All sets of `size` of so many things, or a random choice of them."""
     if most <= 0 or count < size:
         return []
@@ -152,7 +152,8 @@ def _apart(codes: Sequence[tuple[str, Ints]], some: Sequence[int]) -> bool:
     return len({codes[place][0] for place in some}) == len(some)
 
 
-def _cells(parts: Sequence[tuple[str, Ints]]) -> _Cells:
+def shared_cells(parts: Sequence[tuple[str, Ints]]) -> _Cells:
+    """The groups of rows that agree on several columns."""
     from scipy.sparse import csr_array  # noqa: PLC0415 - loaded when a control is checked
 
     cell = parts[0][1]
@@ -178,7 +179,7 @@ def _numbered(keys: Ints, count: int) -> Ints:
 
 
 @singledispatch
-def _codes(column: ColumnData) -> list[Ints]:
+def column_codings(column: ColumnData) -> list[Ints]:
     """The codings of a column of both tables by which rows may agree; missing values agree with each other."""
     known = column.known()
     values = column.ordinal()
@@ -195,6 +196,6 @@ def _codes(column: ColumnData) -> list[Ints]:
     return [binned, exact] if tied >= TIED else [binned]
 
 
-@_codes.register(Labels)
+@column_codings.register(Labels)
 def _label_codes(column: Labels) -> list[Ints]:
     return [column.codes.astype(np.int64) + 1]

@@ -64,8 +64,8 @@ def repeated_rows(originals: Keys, control: Keys, rng: np.random.Generator) -> R
     times, first = times[drawn], first[drawn]
     if not len(drawn):
         return RepeatedRows(copied=False, doubles=False, doubled=doubled, expected=0.0)
-    alone = _chance_of_one(times, mine, others)
-    chance = np.array([alone.sum(), (times * others / rows - _chance_of_one(times, others, mine)).sum()])
+    alone = chance_of_one(times, mine, others)
+    chance = np.array([alone.sum(), (times * others / rows - chance_of_one(times, others, mine)).sum()])
     seen = np.array([_copies(first[:, None], times)[0], _doubles(first[:, None], times)[0]])
     far = seen - chance > FAR * others * len(drawn) / len(several)
 
@@ -77,7 +77,7 @@ def repeated_rows(originals: Keys, control: Keys, rng: np.random.Generator) -> R
     if far.any():
         observed = np.where(far, seen, -1.0)
         beyond = far & never_reached(observed, exchanged, EXCHANGES)
-    across = bool(((first == 1) & (times == 2)).all()) and _all_across(len(drawn), mine, rows) <= ACROSS_ALONE
+    across = bool(((first == 1) & (times == 2)).all()) and chance_all_across(len(drawn), mine, rows) <= ACROSS_ALONE
     expected = chance[1] * len(several) / len(drawn) / max(1, others)
     return RepeatedRows(
         copied=bool(beyond[0] or (far[0] and across)), doubles=bool(beyond[1]), doubled=doubled, expected=expected
@@ -104,7 +104,7 @@ def _first_of(times: Ints, mine: int, rows: int, size: int, rng: np.random.Gener
     return np.ascontiguousarray(np.add.reduceat(labels, starts, axis=1, dtype=np.int64).T)
 
 
-def _chance_of_one(times: Ints, mine: int, others: int) -> Floats:
+def chance_of_one(times: Ints, mine: int, others: int) -> Floats:
     """The chance that exactly one of `times` equal rows falls to `mine` rows, and the rest to `others`."""
     counts, place = np.unique(times, return_inverse=True)
     whole = mine + others
@@ -117,7 +117,7 @@ def _chance_of_one(times: Ints, mine: int, others: int) -> Floats:
     return np.array(chance)[place.reshape(-1)]
 
 
-def _all_across(pairs: int, mine: int, rows: int) -> float:
+def chance_all_across(pairs: int, mine: int, rows: int) -> float:
     """The chance that every one of so many pairs of equal rows has one row in each table."""
     if pairs > min(mine, rows - mine):
         return 0.0

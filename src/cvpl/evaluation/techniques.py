@@ -42,7 +42,7 @@ def column_techniques(pair: Pair, matches: TrueMatches | None, seed: int) -> lis
     if matches is None or not len(matches.original):
         seen = detect(pair.original, pair.protected)
         return [
-            _from_release(
+            technique_from_release(
                 spec,
                 pair.protected.columns[spec.name],
                 spec.name in seen.grains,
@@ -63,7 +63,8 @@ def column_techniques(pair: Pair, matches: TrueMatches | None, seed: int) -> lis
     return found
 
 
-def _from_release(spec: ColumnSpec, released: ColumnData, coarser: bool, suppressed: float) -> ColumnTechnique:
+def technique_from_release(spec: ColumnSpec, released: ColumnData, coarser: bool, suppressed: float) -> ColumnTechnique:
+    """What was done to a column, as far as the release alone shows it."""
     techniques: list[str] = []
     if coarser or released.generalized():
         techniques.append("generalized")
@@ -81,7 +82,7 @@ def _from_matches(
         return ColumnTechnique(column=spec.name, role=spec.role, techniques=[], told=False)
     there = asked & released.known()
     kept = there & own.equals(released)
-    inside = _contains(released, own, spec)
+    inside = range_contains(released, own, spec)
     if coarse is not None:
         inside |= coarse.equals(released)
     generalized = there & ~kept & inside
@@ -130,15 +131,15 @@ def relation(own: ColumnData, released: ColumnData) -> float:
 
 
 @singledispatch
-def _contains(released: ColumnData, own: ColumnData, spec: ColumnSpec) -> Bools:
+def range_contains(released: ColumnData, own: ColumnData, spec: ColumnSpec) -> Bools:
     """Whether a released range holds the person's value; a single value holds none but itself."""
     (low, high), (first, last) = released.ends(), own.ends()
     inside: Bools = (low <= first) & (last <= high) & (low < high)
     return inside
 
 
-@_contains.register(Labels)
-def _label_contains(released: Labels, own: Labels, spec: ColumnSpec) -> Bools:
+@range_contains.register(Labels)
+def label_contains(released: Labels, own: Labels, spec: ColumnSpec) -> Bools:
     """Whether a released group has the person's label as a member, or all of its members."""
     members = [frozenset(item) for item in allowed_labels(spec, released.labels).members]
     width = len(members) + 1

@@ -46,12 +46,13 @@ def evaluate_truth(attack: Attack, matches: TrueMatches) -> Truth:
     """
     known = attack.shared.cache("truth", attack.keys.search)
     if matches not in known:
-        known[matches] = _evaluate(attack, matches)
+        known[matches] = compare_with_truth(attack, matches)
     found: Truth = known[matches]
     return found
 
 
-def _evaluate(attack: Attack, matches: TrueMatches) -> Truth:
+def compare_with_truth(attack: Attack, matches: TrueMatches) -> Truth:
+    """The true matches of an attack, compared with what it found."""
     found, count = attack.found, len(attack.found)
     query, row = _of_known_people(attack, matches)
     # A match shares the block even if the search skipped it.
@@ -97,8 +98,8 @@ def _best_wrong(attack: Attack, matches: LeftOut) -> Floats:
     found = attack.found
     width = attack.protected.rows
     true_pairs = np.sort(matches.query * width + matches.candidate)
-    best_is_match = _among(true_pairs, found.row, width)
-    second_is_match = _among(true_pairs, found.second_row, width)
+    best_is_match = are_true_pairs(true_pairs, found.row, width)
+    second_is_match = are_true_pairs(true_pairs, found.second_row, width)
     wrong = np.where(best_is_match, found.second, found.best)
     open_question = np.flatnonzero(best_is_match & second_is_match)
     if open_question.size:
@@ -118,7 +119,8 @@ def own_match_left_out(attack: Attack, truth: Truth) -> Floats:
     return attack.evidence("original", known[truth.matches])
 
 
-def _among(true_pairs: Ints, row: Ints, width: int) -> NDArray[np.bool_]:
+def are_true_pairs(true_pairs: Ints, row: Ints, width: int) -> NDArray[np.bool_]:
+    """Whether each record and its row are a true pair; `width` is the number of rows."""
     if not len(true_pairs):
         return np.zeros(len(row), dtype=bool)
     pair = np.arange(len(row)) * width + row

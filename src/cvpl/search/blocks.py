@@ -14,7 +14,7 @@ Ints = NDArray[np.int64]
 
 _SPARSE = 4
 """With more block numbers than this many times the records, blocks are counted by sorting."""
-_MOST_PLACES = 1 << 24
+MOST_PLACES = 1 << 24
 """Candidates laid out at a time if they belong to several sets."""
 
 
@@ -155,7 +155,7 @@ def layouts(
         yield sort_blocks(partition, earlier, left_out)
         return
     queries, candidates = partition.sizes()
-    room = np.cumsum(np.where(queries > 0, candidates, 0)) // _MOST_PLACES
+    room = np.cumsum(np.where(queries > 0, candidates, 0)) // MOST_PLACES
     for sets in np.split(np.arange(len(queries)), np.flatnonzero(np.diff(room)) + 1):
         yield _sets_in_ranges(partition, sets, earlier, left_out)
 

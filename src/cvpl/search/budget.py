@@ -8,9 +8,9 @@ from cvpl.search.machine import usable_cores, usable_memory
 
 IN_PROCESS = "in_process"
 """The name of the engine that searches in this process."""
-_TILE_BYTES = 4 << 20
+TILE_BYTES = 4 << 20
 _GROUP_SHARE = 4
-_GROUP_BYTES = 1 << 30
+GROUP_BYTES = 1 << 30
 _ALIVE = 6
 """The approximate number of tile-sized arrays that a task holds."""
 
@@ -40,9 +40,9 @@ class Budget:
     @property
     def tile_bytes(self) -> int:
         """Bytes of one tile of scores."""
-        return max(1 << 14, min(_TILE_BYTES, self.memory // (_GROUP_SHARE * _ALIVE * self.workers)))
+        return max(1 << 14, min(TILE_BYTES, self.memory // (_GROUP_SHARE * _ALIVE * self.workers)))
 
     @property
     def group_bytes(self) -> int:
         """Bytes for the vectors and trees of the blocks searched at a time."""
-        return max(1 << 16, min(_GROUP_BYTES, self.memory // _GROUP_SHARE))
+        return max(1 << 16, min(GROUP_BYTES, self.memory // _GROUP_SHARE))

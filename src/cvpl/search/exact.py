@@ -96,7 +96,7 @@ def find_best(
             asked = int(group.query_rows[0])
             direct = found if single and not group.partial else None
             workers = budget.workers if int(group.pairs.sum()) > FEW_PAIRS else 1
-            for outcome in _run(_tasks(group, budget, direct, ann), workers):
+            for outcome in run_tasks(_tasks(group, budget, direct, ann), workers):
                 if not single:
                     found.candidates[outcome.counts.query] += outcome.counts.count
                 if outcome.near is not None and direct is not None:
@@ -125,7 +125,7 @@ def _candidates(partition: Partition, left_out: LeftOut | None) -> Ints:
     return counts
 
 
-def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
+def run_tasks(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
     """The tasks' outcomes, a few tasks ahead at most, each task on one core; what a task leaves to do comes first."""
     with one_blas_thread():
         ready: deque[Task] = deque()
@@ -159,7 +159,7 @@ def _run(tasks: Iterator[Task], workers: int) -> Iterator[SearchOutcome]:
 
 def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Approximate | None) -> Iterator[Task]:
     """The tasks of a group, the largest blocks first; a large block builds its own scorer, on its own thread."""
-    pairs, large = group.pairs, _large(group)
+    pairs, large = group.pairs, tree_rectangles(group)
     if found is not None and not group.apart and (group.source.agreement or group.source.cells) is not None:
         yield from _indexed(group, budget, found)
         return
@@ -186,7 +186,7 @@ def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Ta
     large = (pairs >= INDEX_PAIRS) & (_INDEX in sys.modules or int(pairs.sum()) >= INDEX_ALL_PAIRS)
     for at in np.argsort(-pairs, kind="stable"):
         if large[at]:
-            by = _by_cells if group.source.cells is not None else _by_rare_values
+            by = cell_tasks if group.source.cells is not None else _by_rare_values
             yield partial(by, group.part(group.rectangles[at : at + 1]), budget, found)
     if not large.all():
         yield partial(_middling, group.part(group.rectangles[~large]), budget)
@@ -204,10 +204,10 @@ def _by_rare_values(group: Group, budget: Budget, found: BestCandidates) -> list
     # Queries that share values search the same zones, so they are sorted together.
     order = np.lexsort(scorer.a.T) if scorer.columns else np.arange(scorer.queries)
 
-    return _pieces(group, budget, order, QUERIES_AT_ONCE, partial(index.search, scorer), found)
+    return query_tasks(group, budget, order, QUERIES_AT_ONCE, partial(index.search, scorer), found)
 
 
-def _by_cells(group: Group, budget: Budget, found: BestCandidates) -> list[Task]:
+def cell_tasks(group: Group, budget: Budget, found: BestCandidates) -> list[Task]:
     """Tasks of one block: plant the tree here, and search some queries at a time."""
     from cvpl.search.cells.kernel import QUERIES_AT_ONCE, CellTree  # noqa: PLC0415 - loads the compiler
 
@@ -218,10 +218,10 @@ def _by_cells(group: Group, budget: Budget, found: BestCandidates) -> list[Task]
         tree = scorer.derived[_TREE] = CellTree.of(scorer)
     # Queries with similar values visit the same nodes, so they are sorted together.
     order = np.lexsort([*scorer.exact.a.T, *(column.asked for column in scorer.columns)])
-    return _pieces(group, budget, order, QUERIES_AT_ONCE, partial(tree.search, scorer), found)
+    return query_tasks(group, budget, order, QUERIES_AT_ONCE, partial(tree.search, scorer), found)
 
 
-def _pieces(
+def query_tasks(
     group: Group, budget: Budget, order: Ints, most: int, searched: Callable[..., Ints], found: BestCandidates
 ) -> list[Task]:
     """Tasks that search at most `most` queries each, in this order; what is left over is searched in tiles."""
@@ -256,7 +256,7 @@ def _middling(group: Group, budget: Budget) -> list[Task]:
     return tasks
 
 
-def _large(group: Group) -> NDArray[np.bool_]:
+def tree_rectangles(group: Group) -> NDArray[np.bool_]:
     """The rectangles in which a tree may save work: unit vectors, one partition, many records on both sides."""
     first, last, left, right = group.rectangles.T
     many = np.minimum(last - first, right - left) >= TREE_RECORDS
@@ -286,7 +286,7 @@ class _Planted:
         from cvpl.search.tree.tree_search import search_tree  # noqa: PLC0415
 
         group, scorer = self.group, self.group.scorer.unit_vectors
-        assert scorer is not None  # noqa: S101 - checked in `_large`
+        assert scorer is not None  # noqa: S101 - checked in `tree_rectangles`
         keep_copies = self.found is None or len(group.skip_query) > 0
         tree = build_tree(scorer.b, keep_copies=keep_copies)
         skips = group.skip_query, group.skip_candidate
@@ -295,11 +295,11 @@ class _Planted:
         products = here.count(sample).products(tree.coordinates) / len(sample)
         if TREE_PRODUCT * products + TREE_RECORD > scorer.candidates * scorer.a.shape[1]:
             return list(_tiled(group, group.rectangles[0], self.budget))
-        return [_Searched(self, here, piece) for piece in here.pieces()]
+        return [TreeTask(self, here, piece) for piece in here.pieces()]
 
 
 @dataclass(frozen=True, eq=False)
-class _Searched:
+class TreeTask:
     """Some of the queries of a block with a tree."""
 
     planted: _Planted
@@ -307,6 +307,7 @@ class _Searched:
     piece: slice
 
     def __call__(self) -> SearchOutcome | list[Task]:
+        """Search the piece; tasks for what is left over, if anything is."""
         group, found = self.planted.group, self.planted.found
         candidates = len(group.candidate_rows)
         if found is not None:

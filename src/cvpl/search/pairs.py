@@ -23,7 +23,7 @@ SAMPLED_PER_RECORD = 100
 """Beyond that, the number of candidates sampled for each record (the paper's choice) ..."""
 SAMPLED_RECORDS = 20_000
 """... and the number of sampled records."""
-_LISTED = 1 << 18
+LISTED = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def candidate_similarities(
             continue
         parts = layouts(partition, partitions[:at], left_out)
         for group in (group for blocks in parts for group in groups(blocks, scorer, budget or Budget())):
-            ends = np.flatnonzero(np.diff(np.cumsum(group.pairs) // _LISTED)) + 1
+            ends = np.flatnonzero(np.diff(np.cumsum(group.pairs) // LISTED)) + 1
             for rectangles in np.split(group.rectangles, ends):
                 query, candidate = list_pairs(rectangles)
                 keep = candidates_only(group, query, candidate)

@@ -68,14 +68,14 @@ def on_cluster(session: SparkSession, rows: int | None = None) -> Iterator[Clust
     """
     from pyspark.errors import PySparkException  # noqa: PLC0415 - part of an extra
 
-    rows = rows or _rows_per_task(session)
-    cluster = Cluster(session, rows, Sharing(_wanted_shares(session), _cores(session)))
+    rows = rows or rows_per_task(session)
+    cluster = Cluster(session, rows, Sharing(shared_searches(session), _cores(session)))
     tag = f"cvpl-{secrets.token_hex(8)}"
     session.addTag(tag)
     try:
         yield cluster
     except PySparkException as error:
-        raise _failure(error) from None
+        raise job_failure(error) from None
     except BaseException:
         session.interruptTag(tag)
         raise
@@ -84,7 +84,7 @@ def on_cluster(session: SparkSession, rows: int | None = None) -> Iterator[Clust
         cluster.release()
 
 
-def _rows_per_task(session: SparkSession) -> int:
+def rows_per_task(session: SparkSession) -> int:
     """The records of a side that a task has at most, from the session's settings."""
     text = session.conf.get("spark.cvpl.rowsPerTask", None)
     if text is None:
@@ -95,7 +95,7 @@ def _rows_per_task(session: SparkSession) -> int:
     return int(text)
 
 
-def _wanted_shares(session: SparkSession) -> Share:
+def shared_searches(session: SparkSession) -> Share:
     """Which searches all tasks share, from the session's settings."""
     text = session.conf.get("spark.cvpl.shareSearches", None) or "auto"
     for known in get_args(Share):
@@ -114,7 +114,7 @@ def _cores(session: SparkSession) -> int:
         return 1
 
 
-def _failure(error: Exception) -> CvplError:
+def job_failure(error: Exception) -> CvplError:
     """What to say of a job that Spark gave up: a task of this program failed, or the cluster did."""
     inside = _TASK_FAILED.search(str(error))
     if inside is not None:

@@ -47,7 +47,7 @@ def densities(representation: Representation, queries: ClusterTable, candidates:
     )
     sums = paired(asked, there, Met(task, task.queries, task.candidates), _SUMS)
     groups = max(1, -(-queries.rows // queries.cluster.rows))
-    together = _Together(candidates.rows)
+    together = CombinedDensities(candidates.rows)
 
     def run(parts: pa.Table) -> pa.Table:
         return guarded(together, parts)
@@ -93,12 +93,13 @@ class _Summed:
 
 
 @dataclass(frozen=True)
-class _Together:
+class CombinedDensities:
     """The densities of some queries, from the sums of all pieces of the candidates; pieces come in any order."""
 
     candidates: int
 
     def __call__(self, parts: pa.Table) -> pa.Table:
+        """Add up the parts of some queries."""
         import pyarrow as pa  # noqa: PLC0415 - part of an extra
 
         places, total = parts.column(PLACE).to_numpy(), parts.column("total").to_numpy()

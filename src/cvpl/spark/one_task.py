@@ -35,7 +35,7 @@ _PIECES = "table int, records long, packed binary"
 
 
 @dataclass(frozen=True)
-class _Sent:
+class SentTable:
     """A table on its way: its role, its name, and its number of records, None if nobody counted them."""
 
     role: str
@@ -51,14 +51,14 @@ def ask_at_once(tables: Mapping[str, ClusterSource], question: Question) -> Any:
     from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - part of an extra
 
     sent, frame = _join_tables(tables)
-    rows = frame.mapInArrow(Guarded(_Task(sent, question)), "said binary").collect()
+    rows = frame.mapInArrow(Guarded(TableTask(sent, question)), "said binary").collect()
     said, refused = CPickleSerializer().loads(bytes(rows[0].said))
     if refused is not None:
         raise refused
     return said
 
 
-def _join_tables(tables: Mapping[str, ClusterSource]) -> tuple[tuple[_Sent, ...], DataFrame]:
+def _join_tables(tables: Mapping[str, ClusterSource]) -> tuple[tuple[SentTable, ...], DataFrame]:
     """All records in one partition, in pieces, whatever their table."""
     frames = []
     for number, source in enumerate(tables.values()):
@@ -66,21 +66,22 @@ def _join_tables(tables: Mapping[str, ClusterSource]) -> tuple[tuple[_Sent, ...]
         frame = source.frame.toDF(*(f"c{at}" for at in range(len(source.frame.columns))))
         if source.rows is not None:
             frame = frame.coalesce(max(1, source.rows // _PIECE))
-        packed = _Packed(number, tuple(source.frame.columns))
+        packed = TablePacker(number, tuple(source.frame.columns))
         frames.append(frame.mapInArrow(Guarded(packed), _PIECES))
-    sent = tuple(_Sent(role, source.name, source.rows) for role, source in tables.items())
+    sent = tuple(SentTable(role, source.name, source.rows) for role, source in tables.items())
     # One partition: the order of records in it changes nothing, since they are sorted by their content.
     return sent, reduce(lambda one, other: one.unionAll(other), frames).repartition(1)
 
 
 @dataclass(frozen=True)
-class _Packed:
+class TablePacker:
     """Packs the records of a table as Parquet files, each in a row with the number of the table."""
 
     table: int
     columns: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write the batches of one partition."""
         import pyarrow as pa  # noqa: PLC0415 - part of an extra
         from pyarrow import parquet  # noqa: PLC0415
 
@@ -97,21 +98,22 @@ class _Packed:
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class TableTask:
     """Receives the tables, and asks."""
 
-    sent: tuple[_Sent, ...]
+    sent: tuple[SentTable, ...]
     question: Question
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Read the tables back, and give the answer as one row."""
         import pyarrow as pa  # noqa: PLC0415 - part of an extra
         from pyspark.serializers import CPickleSerializer  # noqa: PLC0415
 
         with temporary_files_of_the_executor():
-            answer = CPickleSerializer().dumps(self._answer(batches))
+            answer = CPickleSerializer().dumps(self.answer(batches))
         yield pa.RecordBatch.from_pydict({"said": pa.array([answer], pa.binary())})
 
-    def _answer(self, batches: Iterator[pa.RecordBatch]) -> tuple[Any, CvplError | None]:
+    def answer(self, batches: Iterator[pa.RecordBatch]) -> tuple[Any, CvplError | None]:
         """The answer, or the refusal: an error would have Spark ask again, and show what it was asked of."""
         try:
             with private_folder() as folder:

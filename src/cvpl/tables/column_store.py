@@ -44,10 +44,10 @@ class ColumnStore(Place):
 
     def __init__(self) -> None:
         try:
-            self._file = unnamed_file()
+            self.file = unnamed_file()
         except OSError as error:
             raise _refused(error) from None
-        weakref.finalize(self, self._file.close)
+        weakref.finalize(self, self.file.close)
 
     def put(self, column: ColumnData) -> Fetch:
         """Write a column to the file; an array that the column uses twice is written once."""
@@ -69,12 +69,12 @@ class ColumnStore(Place):
         return make(**{name: opened[place] for name, place in stored.items()})
 
     def _write(self, array: Array) -> _Stored:
-        end = self._file.seek(0, os.SEEK_END)
+        end = self.file.seek(0, os.SEEK_END)
         start = -(-end // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
-        self._file.seek(start)
+        self.file.seek(start)
         try:
-            self._file.write(np.ascontiguousarray(array).view(np.uint8).data)
-            self._file.flush()
+            self.file.write(np.ascontiguousarray(array).view(np.uint8).data)
+            self.file.flush()
         except OSError as error:
             raise _refused(error) from None
         return _Stored(start, len(array), array.dtype)
@@ -83,7 +83,7 @@ class ColumnStore(Place):
         size = stored.length * stored.kind.itemsize
         if not size:
             return np.zeros(0, dtype=stored.kind)
-        mapped = mmap.mmap(self._file.fileno(), size, access=mmap.ACCESS_READ, offset=stored.start)
+        mapped = mmap.mmap(self.file.fileno(), size, access=mmap.ACCESS_READ, offset=stored.start)
         return np.frombuffer(mapped, dtype=stored.kind)
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _DUCKDB_SHARE = 2
-_LEAST = 192 << 20
+LEAST_MEMORY = 192 << 20
 """DuckDB cannot read a CSV file with much less memory, ..."""
 _THREAD = 96 << 20
 """... and each of its threads uses about this much."""
@@ -175,7 +175,7 @@ def read_inputs(
 
 def _limit(con: duckdb.DuckDBPyConnection, memory: int, threads: int | None) -> None:
     """Leave DuckDB a share of the memory, and as many threads as that share feeds."""
-    limit = max(_LEAST, memory // _DUCKDB_SHARE)
+    limit = max(LEAST_MEMORY, memory // _DUCKDB_SHARE)
     con.execute(f"SET memory_limit = '{limit >> 20}MiB'")
     con.execute(f"SET threads = {max(1, min(threads or os.cpu_count() or 1, limit // _THREAD))}")
 

@@ -49,7 +49,7 @@ _COPIES, _DISTANCE_COPIES = 3, 2
 distance, also in single precision. Attackers run one after the other, and drop them."""
 _CODED = 32
 """Bytes of a released or a reference record's value, with its place in an index on rare values."""
-_LABELS = 16
+LABELS = 16
 """The assumed number of labels of a category before it is read."""
 
 _DOUBT = 1.5
@@ -121,7 +121,7 @@ def needed_bytes(rows: Mapping[str, int], resolved: ResolvedConfig, *, on_disk: 
     if not on_disk:
         tables = (records + rows["original"]) * (_cells(resolved) + features) + _aligned(resolved) * people
     if labels is None:
-        labels = _LABELS * sum(spec.type == "category" for spec in resolved.specs)
+        labels = LABELS * sum(spec.type == "category" for spec in resolved.specs)
     # An attacker searches blocks, embeddings of whole tables, or an index on rare values.
     results, searched = [0], min(resolved.budget.group_bytes, records * _GROUPED)
     for attacker in resolved.attackers.values():

@@ -163,7 +163,7 @@ def _finding(
     count = disclosure.count(round(share * rows))
     share = disclosure.grid("originals").up(share)
     expected = disclosure.share(expected, "originals" if controls is None else "controls")
-    message = _message(check, count, disclosure.k, share, expected, controls is not None, closes, where)
+    message = copies_message(check, count, disclosure.k, share, expected, controls is not None, closes, where)
     return out.Finding(check=check, closes_gate=closes, message=message, count=count, share=share, expected=expected)
 
 
@@ -178,9 +178,10 @@ def beyond_error(share: float, records: float, base: float, base_records: float,
     return share - base > math.hypot(below, above, z * spread)
 
 
-def _message(
+def copies_message(
     check: str, count: int, k: int, share: float, expected: float, with_control: bool, closes: bool, where: str
 ) -> str:
+    """The sentence about copies of originals."""
     what = "unchanged" + where if check == EXACT else "with at most one value changed"
     people = people_in_words(count, k, "original", None)
     people = f"row of {people} is" if count == 1 else f"rows of {people} are"

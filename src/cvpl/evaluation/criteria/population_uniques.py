@@ -60,7 +60,7 @@ def pitman_uniques(sizes: Ints, population: int) -> float | None:
     records, classes = int(sizes.sum()), len(sizes)
     if not classes or classes == records or int(sizes.min()) > 1:
         return None
-    found = _pitman_parameters(sizes, records, classes)
+    found = pitman_parameters(sizes, records, classes)
     if found is None:
         return None
     theta, alpha = found
@@ -68,7 +68,7 @@ def pitman_uniques(sizes: Ints, population: int) -> float | None:
     return estimate if estimate <= population else None
 
 
-def _pitman_parameters(sizes: Ints, records: int, classes: int) -> tuple[float, float] | None:
+def pitman_parameters(sizes: Ints, records: int, classes: int) -> tuple[float, float] | None:
     """θ > 0 and 0 < α < 1 of the largest likelihood.
 
         log L = Σ_{i=1}^{J-1} log(θ + i α) - Σ_{i=1}^{n-1} log(θ + i) + Σ_j Σ_{i=1}^{f_j-1} log(i - α)

@@ -23,16 +23,16 @@ class DrawByUnit(PeopleDraw):
     """Draws by the units of originals and controls, which have one numbering."""
 
     def __init__(self, codes: Mapping[str, Ints]) -> None:
-        self._codes = codes
+        self.unit_codes = codes
 
     def order(self, table: Drawn, rows: Ints, rng: np.random.Generator) -> Ints:
         """A random order of units, in which the rows of each follow each other."""
-        return _in_order(_numbered(self._codes[table][rows]), rng)[0]
+        return _in_order(_numbered(self.unit_codes[table][rows]), rng)[0]
 
     def halves(self, rows: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Whole units in random order up to about half of the rows, and the others; see the module."""
-        codes, half = self._codes["control"], rows // 2
-        shared = np.isin(codes, self._codes["original"])
+        codes, half = self.unit_codes["control"], rows // 2
+        shared = np.isin(codes, self.unit_codes["original"])
         own, both = np.flatnonzero(~shared), np.flatnonzero(shared)
         if len(own) < half or not len(own):
             filled = rng.permutation(both)[: half - len(own)]
@@ -55,7 +55,7 @@ class DrawByUnit(PeopleDraw):
 
     def resample(self, table: Drawn, rows: Ints, rng: np.random.Generator) -> Ints:
         """The rows of units that are drawn with replacement: as many units, and about as many rows."""
-        unit = _numbered(self._codes[table][rows])
+        unit = _numbered(self.unit_codes[table][rows])
         sizes = np.bincount(unit)
         places, starts = np.argsort(unit, kind="stable"), np.cumsum(sizes) - sizes
         drawn = rng.integers(len(sizes), size=len(sizes))
@@ -65,12 +65,12 @@ class DrawByUnit(PeopleDraw):
 
     def dealt(self, table: Drawn, rows: Ints, most: int, parts: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """Whole units in random order, each dealt to one part."""
-        order, unit = _in_order(_numbered(self._codes[table][rows]), rng)
+        order, unit = _in_order(_numbered(self.unit_codes[table][rows]), rng)
         return order[:most], unit[:most] % parts
 
     def of_rows(self, table: Drawn, rows: Ints) -> PeopleDraw:
         """The same units, of these rows of a table."""
-        return DrawByUnit({**self._codes, table: self._codes[table][rows]})
+        return DrawByUnit({**self.unit_codes, table: self.unit_codes[table][rows]})
 
 
 def people_draw(codes: Mapping[str, Ints] | None) -> PeopleDraw:

@@ -141,7 +141,7 @@ def subgroups(
     hidden = hidden_shares(rows, linked, suppress_below)
     controls = _control_shares(groupings, place, control_linked, suppress_below)
     count = sum(len(np.unique(row)) for row in rows)
-    spread = _Spread(linked, unit, (1 - CONFIDENCE) / count)
+    spread = ShareSpread(linked, unit, (1 - CONFIDENCE) / count)
     tables = []
     for at, grouping in enumerate(groupings):
         sizes = np.bincount(rows[at])
@@ -163,12 +163,12 @@ def subgroups(
         tables.append(GroupTable(grouping.name, tuple(shown)))
     known = [row.attributable for table in tables for row in table.rows if row.attributable is not None]
     average = float(linked.mean())
-    maximum = _maximum(tables, average, spread.of(np.arange(len(linked)))(average)[0])
+    maximum = largest_rate(tables, average, spread.of(np.arange(len(linked)))(average)[0])
     return Subgroups(tuple(tables), average, maximum, max(known, default=None), controls is not None)
 
 
 @dataclass(frozen=True, eq=False)
-class _Spread:
+class ShareSpread:
     """How far the shares of some people may be off, but for an `error`: by their units, where they belong together."""
 
     linked: Floats
@@ -249,7 +249,7 @@ def _row(
     return GroupRow(label, groups, size, None, at_most, at_least, low, high, base, None)
 
 
-def _maximum(tables: Sequence[GroupTable], average: float, average_low: float) -> Maximum:
+def largest_rate(tables: Sequence[GroupTable], average: float, average_low: float) -> Maximum:
     """The largest rate; `average_low` is the lower interval end of the average."""
     rows = [(table.name, row) for table in tables for row in table.rows]
     hidden = [row for _, row in rows if row.linked is None]

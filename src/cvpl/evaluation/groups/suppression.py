@@ -39,7 +39,7 @@ def pooled_rows(tables: Sequence[Ints], k: int) -> list[Ints]:
     sizes = [_sums(codes, people) for codes in members]
     pools = [_first_pool(size, k) for size in sizes]
     while (leak := _size_leak(people, members, sizes, pools, k)) is not None:
-        if not _enlarge(sizes, pools, leak):
+        if not enlarge_pool(sizes, pools, leak):
             break
     return [_rows(size, pool) for size, pool in zip(sizes, pools, strict=True)]
 
@@ -56,7 +56,7 @@ def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
     sums = [(_sums(codes, linked), _sums(codes, people)) for codes in members]
     hidden = [_hide_one_table(*both, k) for both in sums]
     while (leak := _share_leak(people, linked, members, hidden, k)) is not None:
-        if not _hide_another(sums, hidden, leak):
+        if not hide_another_row(sums, hidden, leak):
             break
     return hidden
 
@@ -140,7 +140,7 @@ def _size_leak(
     shown = np.array([of == item for of in of_atom for item in np.unique(of)], dtype=np.float64)
     for at, (codes, pool) in enumerate(zip(members, pools, strict=True)):
         for group in sorted(pool):
-            if sizes[at][group] < k and _spanned(shown, codes == group):
+            if sizes[at][group] < k and is_spanned(shown, codes == group):
                 return at, None
     for at, mine in enumerate(of_atom):
         for other, theirs in enumerate(of_atom):
@@ -155,7 +155,7 @@ def _size_leak(
     return None
 
 
-def _enlarge(sizes: Sequence[Floats], pools: list[set[int]], leak: tuple[int, int | None]) -> bool:
+def enlarge_pool(sizes: Sequence[Floats], pools: list[set[int]], leak: tuple[int, int | None]) -> bool:
     """Pool one more group of the leaking table, or of the table with the most groups left; False if none is left."""
     at, group = leak
     left = [
@@ -211,7 +211,7 @@ def _share_leak(
     known = np.array([np.ones(len(people), dtype=bool), *shown], dtype=np.float64)
     for at, (codes, mask) in enumerate(zip(members, hidden, strict=True)):
         for row in np.flatnonzero(mask).tolist():
-            if (codes == row).any() and not (codes == row).all() and _spanned(known, codes == row):
+            if (codes == row).any() and not (codes == row).all() and is_spanned(known, codes == row):
                 return at, None
     for at, mine in enumerate(members):
         for other, theirs in enumerate(members):
@@ -226,7 +226,9 @@ def _share_leak(
     return None
 
 
-def _hide_another(sums: Sequence[tuple[Floats, Floats]], hidden: Sequence[Bools], leak: tuple[int, int | None]) -> bool:
+def hide_another_row(
+    sums: Sequence[tuple[Floats, Floats]], hidden: Sequence[Bools], leak: tuple[int, int | None]
+) -> bool:
     """Hide the leaking row, or one more row of its table, or of any table; False if none is left."""
     at, row = leak
     if row is None:
@@ -259,7 +261,7 @@ def _nested(mine: Ints, theirs: Ints) -> list[tuple[int, int]]:
     return [(int(rows[0]), inner) for inner, rows in holders.items() if len(rows) == 1]
 
 
-def _spanned(shown: Floats, target: Bools) -> bool:
+def is_spanned(shown: Floats, target: Bools) -> bool:
     """Whether the set's number is a linear combination of the shown ones."""
     wanted = target.astype(np.float64)
     weights, *_ = np.linalg.lstsq(shown.T, wanted, rcond=None)

@@ -67,7 +67,7 @@ class CompatibleClasses:
         """A sparse matrix of people by profiles: 1 where every cell allows what is known."""
         from scipy.sparse import csr_matrix, vstack  # noqa: PLC0415 - loaded when secrets are inferred
 
-        exact = [at for at in range(len(asked)) if self._is_exact(at, asked[at])]
+        exact = [at for at in range(len(asked)) if self.is_exact(at, asked[at])]
         others = [at for at in range(len(asked)) if at not in exact]
         groups, order, starts = self._grouped(exact, [asked[at] for at in exact], people)
         parts, chunk = [], max(1, _PAIRS // max(1, self.profiles))
@@ -87,7 +87,7 @@ class CompatibleClasses:
             parts.append(csr_matrix((np.ones(len(who)), (who, profile)), shape=shape))
         return vstack(parts).tocsr() if parts else csr_matrix((0, self.profiles))
 
-    def _is_exact(self, at: int, asked: Codes) -> bool:
+    def is_exact(self, at: int, asked: Codes) -> bool:
         """Whether each code is allowed by one cell at most, and nothing is missing: then profiles can be looked up."""
         if (asked < 0).any() or (self.codes[at] < 0).any():
             return False

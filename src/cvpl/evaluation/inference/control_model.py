@@ -67,10 +67,12 @@ def control_model(
         if found is None:
             return None
         parts.append((found.beliefs(people), found.beliefs(others[asked])))
-    return BothBeliefs(_chosen(parts[0][0], parts[1][0], mine), _chosen(parts[0][1], parts[1][1], fold[asked]))
+    return BothBeliefs(
+        beliefs_by_half(parts[0][0], parts[1][0], mine), beliefs_by_half(parts[0][1], parts[1][1], fold[asked])
+    )
 
 
-def _chosen(first: Beliefs, second: Beliefs, half: Ints) -> Beliefs:
+def beliefs_by_half(first: Beliefs, second: Beliefs, half: Ints) -> Beliefs:
     """The rows of the first beliefs for half 0, of the second for half 1."""
     from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
 

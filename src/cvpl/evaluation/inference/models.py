@@ -143,9 +143,9 @@ def train(
         return None
     target = secret.values[codes] if regresses and secret.values is not None else codes
     if name == "boosted_trees":
-        model = _boosted(regresses, len(values), len(codes), categorical, seed)
+        model = boosted_trees(regresses, len(values), len(codes), categorical, seed)
     else:
-        model = _forest(regresses, seed, workers)
+        model = random_forest(regresses, seed, workers)
     with threadpool_limits(1, user_api="openmp"):
         model.fit(features, target)
     if name == "forest":
@@ -153,7 +153,8 @@ def train(
     return FittedModel(secret, model, values, regresses)
 
 
-def _boosted(regresses: bool, classes: int, rows: int, categorical: Sequence[bool], seed: int) -> Any:
+def boosted_trees(regresses: bool, classes: int, rows: int, categorical: Sequence[bool], seed: int) -> Any:
+    """Gradient-boosted trees, with the leaves and steps that suit so many rows."""
     from sklearn.ensemble import (  # noqa: PLC0415 - an extra, and slow to load
         HistGradientBoostingClassifier,
         HistGradientBoostingRegressor,
@@ -173,7 +174,8 @@ def _boosted(regresses: bool, classes: int, rows: int, categorical: Sequence[boo
     return HistGradientBoostingClassifier(**shared)
 
 
-def _forest(regresses: bool, seed: int, workers: int) -> Any:
+def random_forest(regresses: bool, seed: int, workers: int) -> Any:
+    """A random forest."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor  # noqa: PLC0415 - an extra
 
     kind = RandomForestRegressor if regresses else RandomForestClassifier

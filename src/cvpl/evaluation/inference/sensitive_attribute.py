@@ -217,7 +217,7 @@ class SensitiveAttribute:
             shares = [counts[truth.codes] / max(1, len(codes)) for truth in truths]
         else:
             everybody = np.sort(np.concatenate([_numbers(truth)[truth.known] for truth in truths]))
-            shares = [_share_around(_numbers(truth), self.tolerance, everybody) for truth in truths]
+            shares = [share_around(_numbers(truth), self.tolerance, everybody) for truth in truths]
         found = [
             np.where(truth.known, -np.log(np.where(truth.known, share, 1.0)), 0.0)
             for truth, share in zip(truths, shares, strict=True)
@@ -252,7 +252,8 @@ def _numbers(truth: SensitiveTruth) -> Floats:
     return truth.numbers
 
 
-def _share_around(truth: Floats, tolerance: Tolerance, everybody: Floats) -> Floats:
+def share_around(truth: Floats, tolerance: Tolerance, everybody: Floats) -> Floats:
+    """The share of everybody whose value lies within the tolerance of each true one."""
     known = np.nan_to_num(truth)
     allowed = tolerance.around(known)
     count = np.searchsorted(everybody, known + allowed, "right") - np.searchsorted(everybody, known - allowed, "left")

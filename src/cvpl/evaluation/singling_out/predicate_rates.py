@@ -72,10 +72,10 @@ def predicate_rates(
     people = QueryTable(original, names, groups)
     others = None if control is None or not control.rows else QueryTable(control, names, groups)
     each = 1 - (1 - confidence) / max(1, len(written))
-    return [_tested(columns, found, people, others, units, each) for columns, found in written.items()]
+    return [predicate_outcomes(columns, found, people, others, units, each) for columns, found in written.items()]
 
 
-def _tested(
+def predicate_outcomes(
     columns: int,
     predicates: Sequence[Predicate],
     people: QueryTable,
@@ -83,6 +83,7 @@ def _tested(
     units: Ints | None,
     confidence: float,
 ) -> PredicateRate:
+    """How often the predicates single out people and others."""
     hits, person = singled_out(predicates, people, units)
     rate = float(hits.mean())
     enough = len(predicates) >= FEWEST

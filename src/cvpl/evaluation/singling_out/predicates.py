@@ -105,7 +105,7 @@ def write_predicates(release: SeenRelease, columns: int, wanted: int, rng: np.ra
     if columns == 1:
         return _of_one_column(release, wanted, rng)
     half = wanted // 2
-    found = dict.fromkeys(_of_uniques(release, columns, wanted - half, rng))
+    found = dict.fromkeys(predicates_of_uniques(release, columns, wanted - half, rng))
     drawn = 0
     for _ in range(TRIED * half):
         if drawn == half:
@@ -119,7 +119,7 @@ def write_predicates(release: SeenRelease, columns: int, wanted: int, rng: np.ra
     return list(found)
 
 
-def _of_uniques(release: SeenRelease, columns: int, wanted: int, rng: np.random.Generator) -> list[Predicate]:
+def predicates_of_uniques(release: SeenRelease, columns: int, wanted: int, rng: np.random.Generator) -> list[Predicate]:
     """The values of released records that are unique by some of the columns, drawn from all sets that are looked at."""
     sets = list(combinations(range(len(release.codes)), columns))
     if len(sets) > SETS:

@@ -137,7 +137,7 @@ def _most_exposed(
     chosen = np.zeros(linked.shape, dtype=bool)
     size = 0
     for reading, choosing in (halves, halves[::-1]):
-        tenth = _chosen(linked[:, choosing], (known & inside)[:, choosing], rng)
+        tenth = most_linked_tenth(linked[:, choosing], (known & inside)[:, choosing], rng)
         size = max(size, int(tenth.sum()))
         chosen[np.ix_(tenth, reading)] = True
     found = []
@@ -156,7 +156,7 @@ def _most_exposed(
     return ExposedTenth(size, *found)
 
 
-def _chosen(linked: Bools, role: Bools, rng: np.random.Generator) -> Bools:
+def most_linked_tenth(linked: Bools, role: Bools, rng: np.random.Generator) -> Bools:
     """The tenth with the largest link rate when in, with one more round at the mean rate; ties in a random order."""
     rounds = role.sum(axis=1)
     mean = (linked & role).sum() / max(1, role.sum())

@@ -59,7 +59,7 @@ def best_plan(ranked: Mapping[str, Sequence[Ints]], inside: Bools, scored: int) 
     """
     from scipy.special import betaincinv  # noqa: PLC0415 - loaded when a bound is made
 
-    plans = [plan for name in ranked for plan in _plans(name, scored)]
+    plans = [plan for name in ranked for plan in guess_plans(name, scored)]
     right = np.array(
         [
             sum(right_guesses(units, inside[:, number], plan) for number, units in enumerate(ranked[plan.attacker]))
@@ -71,7 +71,8 @@ def best_plan(ranked: Mapping[str, Sequence[Ints]], inside: Bools, scored: int) 
     return plans[int(np.argmax(lowest))]
 
 
-def _plans(attacker: str, scored: int) -> Iterator[Plan]:
+def guess_plans(attacker: str, scored: int) -> Iterator[Plan]:
+    """Every plan of an attacker that makes enough guesses."""
     directions: tuple[Direction, ...] = ("high", "low")
     for direction in directions:
         for first in SHARES:

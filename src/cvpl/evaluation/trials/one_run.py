@@ -187,15 +187,15 @@ def _coins(inside: Bools, unit: Ints) -> Bools:
         raise ValueError("people of one unit are not in together: each unit must have one coin in a round")
     by_unit, by_round = coins.sum(axis=1), coins.sum(axis=0)
     balanced = [
-        count * _log_half(rounds) if (2 * by_unit == rounds).all() else 0.0,
-        rounds * _log_half(count) if (2 * by_round == count).all() else 0.0,
+        count * log_half(rounds) if (2 * by_unit == rounds).all() else 0.0,
+        rounds * log_half(count) if (2 * by_round == count).all() else 0.0,
     ]
     if min(balanced) < math.log(_UNLIKELY):
         raise ValueError("the memberships are balanced: the bound needs an independent fair coin per unit and round")
     return coins
 
 
-def _log_half(coins: int) -> float:
+def log_half(coins: int) -> float:
     """The logarithm of the probability that exactly half of the fair coins fall on one side."""
     return math.lgamma(coins + 1) - 2 * math.lgamma(coins / 2 + 1) - coins * math.log(2)
 

@@ -115,7 +115,7 @@ class Touchpoints:
         The same generator state gives the same table. Two draws are different people, though both number ids from 0.
         """
         n = self.records
-        population = _population()
+        population = population_shares()
         cell = np.unravel_index(_pick(rng, population.reshape(1, -1), np.zeros(n, np.int8)), population.shape)
         age_code, gender, compass, settlement, channel = (code.astype(np.int8) for code in cell)
         del cell
@@ -126,8 +126,8 @@ class Touchpoints:
         np.round(np.exp(lag, out=lag), 2, out=lag)
         shopper = settlement * len(CHANNELS) + channel
         buyer = (band.astype(np.int16) * len(GENDERS) + gender) * (len(SETTLEMENTS) * len(CHANNELS)) + shopper
-        product = _pick(rng, self._products(population), buyer)
-        place = _pick(rng, _places(population), shopper)
+        product = _pick(rng, self.product_shares(population), buyer)
+        place = _pick(rng, place_shares(population), shopper)
         time = _purchase_time(rng, lag, place, band)
         income = _income(rng, age_code, gender, settlement)
 
@@ -161,7 +161,7 @@ class Touchpoints:
             whole=("age",),
         )
 
-    def _products(self, population: Floats) -> Floats:
+    def product_shares(self, population: Floats) -> Floats:
         """Probabilities of each product, one row per combination of age group, gender, settlement and channel."""
         shape = (len(BAND_STARTS), len(GENDERS), len(SETTLEMENTS), len(CHANNELS))
         share = np.add.reduceat(population.sum(axis=2), BAND_STARTS - AGES[0], axis=0)
@@ -276,7 +276,7 @@ def _bands() -> NDArray[np.int8]:
     return (np.searchsorted(BAND_STARTS, AGES, side="right") - 1).astype(np.int8)
 
 
-def _population() -> Floats:
+def population_shares() -> Floats:
     """P(age, gender, compass, settlement, channel) as an array with these five axes, summing to 1.
 
     Whole ages follow the normal distribution truncated at 17.5 and 80.5, then rounded.
@@ -303,13 +303,13 @@ def _population() -> Floats:
     return np.asarray(joint[..., None] * channel.reshape(tilt.shape), dtype=np.float64)
 
 
-def _places(population: Floats) -> Floats:
+def place_shares(population: Floats) -> Floats:
     """Probabilities of each place, one row per combination of settlement and channel."""
     tilt = PLACE_BY_SETTLEMENT[:, None] + PLACE_BY_CHANNEL
     return _conditional(tilt.reshape(-1, len(PLACES)), population.sum(axis=(0, 1, 2)).ravel(), _shares(PLACES))
 
 
-def _hours() -> Floats:
+def hour_shares() -> Floats:
     """Probabilities of each hour given age group, weekend and online, as rows in this order of groups.
 
     There is a late-morning peak, which grows with age, and an evening peak, which comes earlier with age; shops are
@@ -339,7 +339,7 @@ def _purchase_time(
     day = _pick(rng, DAY_BY_PLACE / DAY_BY_PLACE.sum(axis=1, keepdims=True), place)
     seconds += day * 86400
     group = (band.astype(np.int16) * 2 + (day >= 5)) * 2 + (place == list(PLACES).index("Online"))
-    seconds += _pick(rng, _hours(), group) * 3600
+    seconds += _pick(rng, hour_shares(), group) * 3600
     seconds += rng.integers(3600, size=len(lag))
     return START + seconds.astype("timedelta64[s]")
 

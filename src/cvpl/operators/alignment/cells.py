@@ -35,7 +35,7 @@ class DistinctRanges:
         lowest.
         """
         wide = np.flatnonzero(low < high)
-        first, counts, _ = _distinct(low[wide], high[wide])
+        first, counts, _ = distinct_ranges(low[wide], high[wide])
         ends = low[wide][first], high[wide][first]
         rank = np.empty(len(first), dtype=np.int64)
         rank[np.lexsort((ends[0], ends[1] - ends[0], -counts))] = np.arange(len(first))
@@ -58,7 +58,7 @@ class DistinctRanges:
     def holds(self, low: Values, high: Values) -> NDArray[np.bool_]:
         """Which of the given ranges the release has."""
         known = set(zip(self.low.tolist(), self.high.tolist(), strict=True))
-        first, _, codes = _distinct(low, high)
+        first, _, codes = distinct_ranges(low, high)
         distinct = zip(low[first].tolist(), high[first].tolist(), strict=True)
         return np.array([ends in known for ends in distinct], dtype=bool)[codes]
 
@@ -76,7 +76,7 @@ def _next_value(high: Values) -> Values:
     return high + 1 if high.dtype.kind == "i" else np.nextafter(high, np.inf)
 
 
-def _distinct(low: Values, high: Values) -> tuple[Ints, Ints, Ints]:
+def distinct_ranges(low: Values, high: Values) -> tuple[Ints, Ints, Ints]:
     """The first row and the count of each distinct pair, and the code of every row."""
     lows, highs = np.unique(low), np.unique(high)
     pairs = np.searchsorted(lows, low) * len(highs) + np.searchsorted(highs, high)

@@ -86,7 +86,7 @@ class Histogram:
 def fit_numbers(own: Floats, released: Floats) -> NumberRounding | None:
     """The rounding that turns the attacker's numbers into the released ones; None if there is none."""
     points = np.unique(released)
-    candidates: list[NumberRounding] = [*_grids(points), *_digits(points)]
+    candidates: list[NumberRounding] = [*containing_grids(points), *_digits(points)]
     return _best(own, released, candidates)
 
 
@@ -115,13 +115,13 @@ def _best(own: Values, released: Values, candidates: Sequence[Candidate]) -> Can
         share = float(own_counts.counts[moved].sum()) / own_counts.total
         if share * len(released) < SURPRISE:
             continue
-        overlap = _overlap(candidate, own_counts, released_counts)
+        overlap = changed_overlap(candidate, own_counts, released_counts)
         if overlap - unchanged >= EXPLAINED * share and (best is None or overlap > best[0]):
             best = overlap, candidate
     return None if best is None else best[1]
 
 
-def _overlap(change: Callable[[Values], Values], own: Histogram, released: Histogram) -> float:
+def changed_overlap(change: Callable[[Values], Values], own: Histogram, released: Histogram) -> float:
     """The overlap after the attacker's values are changed.
 
     If the change would move the release's own first or last value, that value is a cut-off.
@@ -136,7 +136,7 @@ def _overlap(change: Callable[[Values], Values], own: Histogram, released: Histo
     return own.mapped(lambda values: np.clip(change(values), low, high)).overlap(points)
 
 
-def _grids(points: Floats) -> list[NumberGrid]:
+def containing_grids(points: Floats) -> list[NumberGrid]:
     """Grids that contain all released numbers, or all but the first or last, which may be cut-offs."""
     if len(points) < FEWEST_POINTS:
         return []
@@ -148,12 +148,12 @@ def _grids(points: Floats) -> list[NumberGrid]:
     found: dict[tuple[int, int], None] = {}
     for part in (whole, whole[:-1], whole[1:], whole[1:-1]):
         if len(part) >= FEWEST_POINTS:
-            for step in _steps(part):
+            for step in common_steps(part):
                 found.setdefault((step, int(part[0]) % step))
     return [NumberGrid(step, offset, scale, rounding) for step, offset in found for rounding in ROUNDINGS]
 
 
-def _steps(whole: Ints) -> list[int]:
+def common_steps(whole: Ints) -> list[int]:
     """The largest common step of the numbers, and fractions of it."""
     largest = int(np.gcd.reduce(np.diff(whole)))
     return [largest // part for part in _DIVISORS if largest % part == 0]
@@ -187,7 +187,7 @@ def _largest_step(points: Ints) -> list[TimeGrid]:
     """Grids of the largest common step of the released instants."""
     if len(points) < FEWEST_POINTS:
         return []
-    step = _steps(points)[0]
+    step = common_steps(points)[0]
     return [TimeGrid(step, int(points[0]) % step, rounding) for rounding in _TIMELY]
 
 

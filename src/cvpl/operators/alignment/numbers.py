@@ -47,7 +47,7 @@ class NumberGranularity:
             found = np.unique(plain)
             points = None if np.array_equal(rounding(found), found) else found
         grain = cls(None, None, rounding, points=points)
-        least, most = cut_offs(grain._rounded(left), plain)
+        least, most = cut_offs(grain.round_numbers(left), plain)
         if cells is not None and not len(cells.low):
             cells, middle = None, None
         if cells is None and rounding is None and least is None and most is None:
@@ -57,7 +57,7 @@ class NumberGranularity:
     def apply(self, column: Numbers) -> Numbers:
         """Generalize the column as the release does; the column itself if nothing changes."""
         values, low, high = column.values, column.low, column.high
-        moved = self._rounded(values)
+        moved = self.round_numbers(values)
         exact = low == high
         cell = np.full(len(values), -1, dtype=np.int64)
         if self.cells is not None:
@@ -84,7 +84,8 @@ class NumberGranularity:
         moved[inside], ends[0][inside], ends[1][inside] = self.middle[at], self.cells.low[at], self.cells.high[at]
         return Numbers(moved, *ends)
 
-    def _rounded(self, values: Floats) -> Floats:
+    def round_numbers(self, values: Floats) -> Floats:
+        """Numbers rounded to the points of the release."""
         moved = values if self.rounding is None else self.rounding(values)
         if self.points is not None and len(self.points):
             place = np.searchsorted(self.points, moved)

@@ -93,7 +93,7 @@ class AgreementMeasure:
     def compared(self, name: str, queries: Table, candidates: Table) -> tuple[ComparedColumn, Floats | None]:
         """A column as codes, and the frequency of each distinct query value if u depends on the value."""
         one, other = queries.columns[name], candidates.columns[name]
-        tolerance = self._tolerance(name, queries, candidates)
+        tolerance = self.column_tolerance(name, queries, candidates)
         column, asked = ComparedColumn.of(name, one, other, tolerance)
         if not self.counted:
             return column, None
@@ -109,7 +109,7 @@ class AgreementMeasure:
         then all values within the tolerance count the same.
         """
         name = column.name
-        tolerance = self._tolerance(name, queries, candidates)
+        tolerance = self.column_tolerance(name, queries, candidates)
         if not tolerance or not self.counted or name not in self.equal:
             return None
         one, other, counted = queries.columns[name], candidates.columns[name], self.counted[name]
@@ -117,7 +117,8 @@ class AgreementMeasure:
         shares = counted.shares(asked, 0.0) / counted.shares(asked, tolerance)
         return column.exactly(one, other), np.clip(shares, _PROBABILITY_FLOOR, 1 - _PROBABILITY_FLOOR)
 
-    def _tolerance(self, name: str, queries: Table, candidates: Table) -> float:
+    def column_tolerance(self, name: str, queries: Table, candidates: Table) -> float:
+        """The tolerance of a column; 0 where a table has ranges or none is set."""
         plain = queries.columns[name].plain and candidates.columns[name].plain
         return self.tolerance.get(name, 0.0) if plain else 0.0
 
@@ -183,7 +184,9 @@ class Agreement(Settings):
         measure = AgreementMeasure(
             columns, {name: self._m(name) for name in tables.columns}, {}, found.within, {}, cells
         )
-        chances = {name: _chance(measure.compared(name, tables.original, tables.protected)[0]) for name in columns}
+        chances = {
+            name: agreement_chance(measure.compared(name, tables.original, tables.protected)[0]) for name in columns
+        }
         measure = replace(measure, u=chances | {name: set_u[name] for name in columns if name in set_u})
         if written == "values":
             counted = {name: ValueCounts.of(name, [tables.protected]) for name in columns}
@@ -218,7 +221,7 @@ def _weights(m: float, shares: Floats) -> tuple[Floats, Floats]:
     return np.log(m / u), np.log((1 - m) / (1 - u))
 
 
-def _chance(column: ComparedColumn) -> float:
+def agreement_chance(column: ComparedColumn) -> float:
     """The probability that a record of one table agrees with a record of the other, kept away from 0 and 1."""
     left, right = column.queries[column.queries >= 0], column.candidates[column.candidates >= 0]
     if not left.size or not right.size:

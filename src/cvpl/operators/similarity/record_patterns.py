@@ -23,17 +23,17 @@ Each = Callable[[Callable[[int], Patterns], Iterable[int]], Iterable[Patterns]]
 
 COMPILED_PAIRS = 5_000_000
 """From this number of pairs on, the compiled loop repays loading the compiler."""
-_MOST_CODES = 1 << 18
+MOST_CODES = 1 << 18
 """With more possible patterns, those that occur are numbered."""
-_BINS_PER_RECORD = 20
+BINS_PER_RECORD = 20
 """With more possible patterns than this for each candidate, sorting them is faster than counting all of them."""
-_FEW_RECORDS = 2_000
+FEW_RECORDS = 2_000
 """With at most so many candidates, several originals are compared with them at once, ..."""
-_PAIRS_AT_ONCE = 1 << 18
+PAIRS_AT_ONCE = 1 << 18
 """... so many pairs at a time, ..."""
-_CELLS_AT_ONCE = 1 << 23
+CELLS_AT_ONCE = 1 << 23
 """... or so many cells of pairs, ..."""
-_MOST_COLUMNS = 22
+MOST_COLUMNS = 22
 """... and a pair is a whole number if there are no more columns than fit into it, with the original."""
 
 
@@ -42,11 +42,11 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
 
     They are sorted by the original and then by the columns. `each` runs the compiled loop.
     """
-    if len(columns[0].candidates) <= _FEW_RECORDS:
-        few = len(columns) <= _MOST_COLUMNS
+    if len(columns[0].candidates) <= FEW_RECORDS:
+        few = len(columns) <= MOST_COLUMNS
         return _patterns_at_once(columns, originals) if few else _wide_patterns(columns, originals)
     bits = len(columns) + int(_have_gaps(columns).sum())
-    if 1 << bits <= _MOST_CODES and worth_it(originals * len(columns[0].candidates), COMPILED_PAIRS):
+    if 1 << bits <= MOST_CODES and worth_it(originals * len(columns[0].candidates), COMPILED_PAIRS):
         return _counted(columns, originals, each)
     agrees, knows, counts, records = [], [], [], []
     for record in range(originals):
@@ -57,7 +57,7 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
             codes |= agree
             codes |= known.view(np.int8) << 1
             size *= 4
-            if size > _MOST_CODES:
+            if size > MOST_CODES:
                 codes, size = _numbered(codes, size)
         first, count = _occurring(codes, size)
         compared = [_compared(column, record, first) for column in columns]
@@ -72,7 +72,7 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
 def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
     """The same for few candidates: a pair is a whole number with its original and two bits for each column."""
     found, counts = [], []
-    step = max(1, _PAIRS_AT_ONCE // max(1, len(columns[0].candidates)))
+    step = max(1, PAIRS_AT_ONCE // max(1, len(columns[0].candidates)))
     for start in range(0, originals, step):
         rows = np.arange(start, min(start + step, originals))
         pairs = np.repeat(rows[:, None], len(columns[0].candidates), axis=1)
@@ -98,7 +98,7 @@ def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[P
     """The same for few candidates and many columns: a pair is a row of bytes, which sorts like the columns."""
     candidates, width = len(columns[0].candidates), len(columns)
     agrees, knows, counts, records = [], [], [], []
-    step = max(1, _CELLS_AT_ONCE // (width * max(1, candidates)))
+    step = max(1, CELLS_AT_ONCE // (width * max(1, candidates)))
     for start in range(0, originals, step):
         rows = np.arange(start, min(start + step, originals))
         bits = np.zeros((len(rows), candidates, width, 2), dtype=bool)
@@ -161,7 +161,7 @@ def _have_gaps(columns: Sequence[ComparedColumn]) -> NDArray[np.bool_]:
 
 def _numbered(codes: Codes, size: int) -> tuple[Codes, int]:
     """The codes that occur, numbered in their order, and how many there are."""
-    if size > _BINS_PER_RECORD * len(codes):
+    if size > BINS_PER_RECORD * len(codes):
         found, place = np.unique(codes, return_inverse=True)
         return place.reshape(-1).astype(np.int32), len(found)
     number = np.cumsum(np.bincount(codes, minlength=size) > 0).astype(np.int32) - 1
@@ -170,7 +170,7 @@ def _numbered(codes: Codes, size: int) -> tuple[Codes, int]:
 
 def _occurring(codes: Codes, size: int) -> tuple[NDArray[np.intp], Ints]:
     """For each code that occurs, in their order, the first candidate that has it, and how many do."""
-    if size > _BINS_PER_RECORD * len(codes):
+    if size > BINS_PER_RECORD * len(codes):
         _, first, count = np.unique(codes, return_index=True, return_counts=True)
         return first, count
     count = np.bincount(codes, minlength=size)

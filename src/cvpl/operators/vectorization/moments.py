@@ -84,7 +84,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
         second[np.ix_(places, places)] += numbers.T @ weighted
         # Missing values, code -1, are counted in the last entry.
         coded = [np.where(codes < 0, size - 1, codes) for codes, size in zip(piece.codes, sizes, strict=True)]
-        found = _counted(coded, sizes, weight, weighted, pairs)
+        found = count_categories(coded, sizes, weight, weighted, pairs)
         for known, added in zip((counts, sums, tables), found, strict=True):
             for mine, more in zip(known, added, strict=True):
                 np.add(mine, more, out=mine)
@@ -105,7 +105,7 @@ def moments(vectors: ChunkedVectors, centre: Floats, weigh: Callable[[Piece], Fl
 Counted = tuple[Sequence[NDArray[Any]], Sequence[Floats], Sequence[NDArray[Any]]]
 
 
-def _counted(
+def count_categories(
     coded: Sequence[NDArray[np.int32]],
     sizes: Sequence[int],
     weight: Floats,

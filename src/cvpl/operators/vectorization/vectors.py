@@ -122,12 +122,14 @@ def _loops(count: int) -> tuple[Loop, Loop]:
         from cvpl.operators import compiled  # noqa: PLC0415 - slow to load
 
         return compiled.add_looked_up, compiled.add_scaled
-    return _add_looked_up, _add_scaled
+    return add_table_rows, add_scaled_numbers
 
 
-def _add_looked_up(total: Floats, table: Floats, codes: NDArray[np.int32], rows: NDArray[np.intp]) -> None:
+def add_table_rows(total: Floats, table: Floats, codes: NDArray[np.int32], rows: NDArray[np.intp]) -> None:
+    """Add the rows of a table that the codes name."""
     total += table[codes[rows]]
 
 
-def _add_scaled(total: Floats, numbers: Floats, middle: float, loadings: Floats, rows: NDArray[np.intp]) -> None:
+def add_scaled_numbers(total: Floats, numbers: Floats, middle: float, loadings: Floats, rows: NDArray[np.intp]) -> None:
+    """Add centred numbers times their loadings."""
     total += (numbers[rows] - middle)[:, None] * loadings

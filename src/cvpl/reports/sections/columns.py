@@ -119,7 +119,7 @@ def columns_section(result: AuditResult) -> ReportSection:
         without_figure=nothing_certain,
         tables=(table_of(heading, rows, columns),),
         items=tuple(
-            Item(f"{measure.name}: {measure.meaning}{_sample(searched.get(measure.name), result)}.")
+            Item(f"{measure.name}: {measure.meaning}{sample_words(searched.get(measure.name), result)}.")
             for measure in known
         ),
         items_as="quiet",
@@ -128,7 +128,8 @@ def columns_section(result: AuditResult) -> ReportSection:
     )
 
 
-def _sample(searched: int | None, result: AuditResult) -> str:
+def sample_words(searched: int | None, result: AuditResult) -> str:
+    """The size of a sample in words; nothing if all originals were searched."""
     if searched is None or searched >= result.inputs["original"].rows:
         return ""
     return f" (sample of {counted(searched, 'original')})"

@@ -21,13 +21,14 @@ def blocks_section(result: AuditResult) -> ReportSection:
     return ReportSection(
         "blocks",
         "Blocks",
-        sentences=(Remark(_blocks(result)),),
+        sentences=(Remark(block_words(result)),),
         figures=(Figure(chart_of("block_sizes", result)),),
         outputs=SCREENS,
     )
 
 
-def _blocks(result: AuditResult) -> str:
+def block_words(result: AuditResult) -> str:
+    """The blocks of the headline attacker in words."""
     found = result.blocks
     if found.count == 1 and not found.without_candidates:
         return f"The headline attacker compares all records: {counted(found.pairs, 'pair')} in one block."

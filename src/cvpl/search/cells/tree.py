@@ -89,7 +89,7 @@ def _empty(count: int) -> Words:
 
 
 @njit(nogil=True, cache=True)
-def _entropy(values: Array) -> float:
+def entropy(values: Array) -> float:
     """The entropy of a few sorted values, in nats."""
     total, run, count = 0.0, 1, len(values)
     for at in range(1, count + 1):
@@ -110,14 +110,14 @@ def _differs_most(keys: Array, members: Array, used: Array) -> int:
         for number in range(len(sample)):
             sample[number] = keys[column, members[number * len(members) // len(sample)]]
         sample.sort()
-        spread = _entropy(sample) / (1 + used[column])
+        spread = entropy(sample) / (1 + used[column])
         if spread > best:
             chosen, best = column, spread
     return chosen
 
 
 @njit(nogil=True, cache=True)
-def _sort_in_two(held: Array, members: Array, first: int) -> None:
+def sort_in_two(held: Array, members: Array, first: int) -> None:
     """Put the records with the `first` smallest keys first; of those with the middle key, the first in their order."""
     middle = np.partition(held, first)[first]
     same, low, high = first, 0, first
@@ -160,7 +160,7 @@ def _cut(keys: Array, order: Array) -> None:
             begin[size], end[size], begin[size + 1], end[size + 1] = left, left + first, left + first, right
             used[size] = used[size + 1] = used[at]
             if column >= 0:
-                _sort_in_two(keys[column][order[left:right]], order[left:right], first)
+                sort_in_two(keys[column][order[left:right]], order[left:right], first)
                 used[size, column] += 1
                 used[size + 1, column] += 1
             size += 2

@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 COMPILED_PAIRS = 3_000_000
 """From this number of pairs on, the compiled loops repay loading the compiler."""
 _PRODUCTS = "products"
-_QUERIES_AT_ONCE = 512
+QUERIES_AT_ONCE = 512
 _LARGEST_EXPONENT = 600.0
 """exp of this, times any number of records, is far from overflow; and exp of its negative far from underflow."""
 
@@ -41,7 +41,7 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
     def tasks() -> Iterator[Callable[[], None]]:
         for asked, candidates in (block for blocks in layouts(partition) for block in blocks.rows()):
             there = scorer.sorted(asked[:0], candidates)
-            summed: Callable[[AgreementScorer], Floats] = partial(_in_tiles, budget.tile_bytes // 8)
+            summed: Callable[[AgreementScorer], Floats] = partial(log_sums_in_tiles, budget.tile_bytes // 8)
             if compiled:
                 from cvpl.search.rare_values.products import Products  # noqa: PLC0415 - loads the compiler
 
@@ -49,7 +49,7 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
                 if key not in there.derived:
                     there.derived[key] = Products.of(there.b, scorer.names, budget.workers)
                 summed = there.derived[key]
-            at_once = min(_QUERIES_AT_ONCE, max(1, -(-len(asked) // budget.workers)))
+            at_once = min(QUERIES_AT_ONCE, max(1, -(-len(asked) // budget.workers)))
             for start in range(0, len(asked), at_once):
                 yield partial(fill, asked[start : start + at_once], there, summed)
 
@@ -63,7 +63,7 @@ def log_means(scorer: AgreementScorer, partition: Partition, budget: Budget | No
     return found
 
 
-def _in_tiles(size: int, scorer: AgreementScorer) -> Floats:
+def log_sums_in_tiles(size: int, scorer: AgreementScorer) -> Floats:
     """The logarithms of the sums, with the largest score factored out to avoid overflow and underflow."""
     found = np.empty(scorer.queries)
     height = max(1, size // max(1, scorer.candidates))

@@ -44,7 +44,7 @@ class Products:
         groups = columns.members, columns.sizes, columns.others, columns.twins
         room = np.ones((len(columns.members) + 1, TABLE))
         found = np.full(scorer.queries, np.nan)
-        if merged is not None and self._agreement_adds(scorer):
+        if merged is not None and self.agreement_adds(scorer):
             runs = merged.groups, merged.inside, merged.runs, merged.outer, merged.inner, merged.count
             lists = merged.joined, merged.codes, merged.starts, merged.at
             _sum_merged(scorer.a, *tables, *groups, *runs, *lists, room, found)
@@ -52,7 +52,7 @@ class Products:
         logarithms: Floats = np.log(found)
         return logarithms
 
-    def _agreement_adds(self, scorer: AgreementScorer) -> bool:
+    def agreement_adds(self, scorer: AgreementScorer) -> bool:
         """Whether agreement never weighs less than disagreement, so that a correction is never subtracted."""
         worth = scorer.worth
         return all(

@@ -77,7 +77,7 @@ class Tree:
 
 def build_tree(candidates: Floats, *, keep_copies: bool) -> Tree:
     """Build the tree of a block's unit vectors; many equal vectors are merged unless `keep_copies`."""
-    turn = _turn(np.ascontiguousarray(candidates[:: max(1, len(candidates) // TURN_SAMPLE)]))
+    turn = block_directions(np.ascontiguousarray(candidates[:: max(1, len(candidates) // TURN_SAMPLE)]))
     behind = pairs_behind(candidates)
     whole = np.empty((len(candidates), kernel.CLOSE + 2 * behind + 2), dtype=np.int16)
     offsets, bounds = np.empty(len(candidates), dtype=np.int32), np.zeros(3)
@@ -108,7 +108,7 @@ def pairs_behind(candidates: Floats) -> int:
     return (max(0, int(candidates.shape[1]) - kernel.CLOSE) + 1) // 2
 
 
-def _turn(sample: Floats) -> Rotation:
+def block_directions(sample: Floats) -> Rotation:
     """The directions of a block, largest variance first, from some of its candidates."""
     width, mean = sample.shape[1], np.full(len(sample), 1 / len(sample)) @ sample
     moments = sample.T @ sample / len(sample)

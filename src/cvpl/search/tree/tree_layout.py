@@ -25,7 +25,7 @@ _FEW = 128
 
 
 @njit(nogil=True, cache=True)
-def _select(keys: Array, first: int, last: int, place: int) -> None:
+def select_place(keys: Array, first: int, last: int, place: int) -> None:
     """Reorder keys[first:last], all distinct, so that `place` holds the key that sorting would put there."""
     picked = np.empty(_PICKED, np.int64)
     while last - first > 1:
@@ -101,7 +101,7 @@ def grow(whole: Array) -> Array:
             for place in range(first, last):
                 row = keys[natural(place)] & _ROW
                 keys[natural(place)] = (int(columns[natural(best * count + row)]) << 32) | row
-            _select(keys, first, last, middle * LANES)
+            select_place(keys, first, last, middle * LANES)
             at = (1 << (height - level)) + node
             along[at] = best
             cuts[at] = keys[middle * LANES] >> 32

@@ -76,7 +76,7 @@ class TreeSearch:
 
     def count(self, places: Ints) -> WorkCount:
         """The work of a search of some queries."""
-        return self._listed(places).work
+        return self.score_shortlists(places).work
 
     def search(self, places: slice, found: BestCandidates, into: Ints, numbers: Ints) -> tuple[int, Ints]:
         """Search some of the queries and write the results, those of query q to row into[q] of `found`.
@@ -84,7 +84,7 @@ class TreeSearch:
         `numbers` are the candidates' numbers in `found`, sorted. Returns the number of queries with a result, including
         copies, and the queries whose shortlist overflowed; for these nothing is written.
         """
-        tree, listed = self.tree, self._listed(places)
+        tree, listed = self.tree, self.score_shortlists(places)
         copy_starts, copies = (_NOTHING, _NOTHING) if tree.copies is None else (tree.copies.starts, tree.copies.rows)
         first = listed.queries if self.twins is None else self.twins.first[listed.queries]
         shortlists.reduce_listed(
@@ -117,12 +117,12 @@ class TreeSearch:
 
         Only if copies are kept on both sides.
         """
-        listed = self._listed(places)
+        listed = self.score_shortlists(places)
         score = np.where(listed.scores > self.one, 1.0, np.maximum(listed.scores, -1.0))
         query = np.repeat(listed.queries, np.maximum(listed.lengths, 0))
         return query, listed.rows, score, listed.queries[listed.lengths < 0]
 
-    def _listed(self, places: slice | Ints) -> _Listed:
+    def score_shortlists(self, places: slice | Ints) -> _Listed:
         """The shortlists of some queries, scored by the formula."""
         tree, rows = self.tree, self.order[places]
         skip_starts, skips = self._skips(rows)

@@ -38,7 +38,7 @@ LARGEST = 1e140
 """The largest number that is compared: its variance and its distances are still numbers."""
 _LARGEST_EXACT = 2**53
 """Up to here a double holds every whole number."""
-_FEW_ROWS = 5_000
+FEW_ROWS = 5_000
 """Up to here labels are looked up one by one, which takes less time than to declare them to DuckDB."""
 Meaning = TypeVar("Meaning")
 
@@ -278,7 +278,7 @@ class ColumnReader:
 
     def distinct(self, source: Source, column: str, condition: str = "true") -> list[str]:
         """Return the sorted distinct texts of the cells that meet a condition."""
-        if source.rows <= _FEW_ROWS and condition == "true":
+        if source.rows <= FEW_ROWS and condition == "true":
             return sorted({label for label in self._few_texts(source, column) if label is not None})
         text = self.text(source, column)
         query = f"SELECT DISTINCT {text} AS label FROM {quoted(source.table)} WHERE {text} IS NOT NULL AND {condition}"
@@ -304,7 +304,7 @@ class ColumnReader:
         """Return each row's index into `labels`, -1 where the cell is missing or not listed."""
         if not labels:
             return np.full(source.rows, -1, dtype=np.int32)
-        if source.rows <= _FEW_ROWS:
+        if source.rows <= FEW_ROWS:
             place = {label: code for code, label in enumerate(labels)}
             texts = self._few_texts(source, column)
             return np.array([-1 if text is None else place.get(text, -1) for text in texts], dtype=np.int32)

@@ -24,16 +24,16 @@ _Arguments = ParamSpec("_Arguments")
 _Found = TypeVar("_Found")
 
 
-_idle: list[duckdb.DuckDBPyConnection] = []
+IDLE: list[duckdb.DuckDBPyConnection] = []
 """Instances of DuckDB that nobody uses: to open one takes as long as to read a small table."""
 _of_a_parent: list[duckdb.DuckDBPyConnection] = []
 """Those of the process that this one was forked from. Their threads are not here, so they are never used or closed."""
-_numbers = count()
+NUMBERS = count()
 
 
 def _after_fork() -> None:
-    _of_a_parent.extend(_idle)
-    _idle.clear()
+    _of_a_parent.extend(IDLE)
+    IDLE.clear()
 
 
 if hasattr(os, "register_at_fork"):
@@ -51,10 +51,10 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     try:
-        home = _idle.pop()
+        home = IDLE.pop()
     except IndexError:
         home = new_instance()
-    tables = f"tables_{next(_numbers)}"
+    tables = f"tables_{next(NUMBERS)}"
     con = home.cursor()
     try:
         con.execute(f"ATTACH ':memory:' AS {tables}")
@@ -81,7 +81,7 @@ def _put_back(home: duckdb.DuckDBPyConnection, tables: str) -> None:
     except BaseException:
         home.close()
         raise
-    _idle.append(home)
+    IDLE.append(home)
 
 
 def connect_again(con: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

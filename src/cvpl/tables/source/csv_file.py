@@ -71,7 +71,7 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
         raise InputError([Problem(name, "found blanks before the quote that opens a field", cure, row=unclear)])
     try:
         if encoding == "utf-8":
-            rejected = _read_csv(con, path, role, len(names), delimiter)
+            rejected = read_records(con, path, role, len(names), delimiter)
         else:
             rejected = load_decoded(con, path, quoted(role), len(names), delimiter, encoding)
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
@@ -123,7 +123,7 @@ def _check_count(
     raise InputError([Problem(name, what, cure)])
 
 
-def _read_csv(
+def read_records(
     con: duckdb.DuckDBPyConnection, path: Path, role: str, width: int, delimiter: str
 ) -> list[tuple[str, int, int]]:
     """Load a UTF-8 file, and return each kind of fault with its first record and the number of records."""

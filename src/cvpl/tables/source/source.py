@@ -114,7 +114,7 @@ def open_source(
         state = FileState.of(path, name)
         try:
             columns = _load_file(con, path, part, role, reading, name)
-            fingerprint = _sha256(path, part)
+            fingerprint = file_sha256(path, part)
         except CvplError:
             # Half of one file and half of another is no table; that the file changed is what there is to say.
             state.check()
@@ -296,7 +296,7 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, limits:
     return columns
 
 
-def _sha256(path: Path, part: str | None) -> str:
+def file_sha256(path: Path, part: str | None) -> str:
     """Return the hash of a file; the name of one of its tables is hashed with it."""
     digest = hashlib.sha256()
     with path.open("rb") as file:

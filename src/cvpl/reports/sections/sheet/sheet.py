@@ -53,7 +53,7 @@ def audit_sheet(result: AuditResult, title: str, date: date | None = None) -> Sh
         strip=verdict_strip(result),
         sentence=printable(result.verdict.sentence),
         people=found,
-        legend=() if found is None else _legend(found),
+        legend=() if found is None else grid_legend(found),
         ruler=risk_ruler(result),
         cards=cards(result),
         warning=first_warning(result),
@@ -62,7 +62,7 @@ def audit_sheet(result: AuditResult, title: str, date: date | None = None) -> Sh
     )
 
 
-def _legend(found: Headline) -> tuple[tuple[Square, str], ...]:
+def grid_legend(found: Headline) -> tuple[tuple[Square, str], ...]:
     """Every mark of the grid in words, in the order of the grid: solid and hatched squares, discs, empty squares."""
     squares = hundred_people(found)
     people = count_in(found.estimate, found.low, found.high, "").replace("  ", " ")
