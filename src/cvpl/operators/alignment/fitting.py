@@ -128,8 +128,8 @@ def changed_overlap(change: Callable[[Values], Values], own: Histogram, released
     """
     moved = change(released.values)
     same = np.abs(moved - released.values) <= SAME * np.abs(released.values)
-    # Numbers that differ only in their last bits are given the bits of the changed ones.
-    points = Histogram(np.where(same, moved, released.values), released.counts)
+    # Numbers that differ only in their last bits are given the bits of the changed ones; then two may be equal.
+    points = released.mapped(lambda values: np.where(same, moved, values))
     low, high = (None if fits else end for fits, end in zip(same[[0, -1]], released.values[[0, -1]], strict=True))
     if low is None and high is None:
         return own.mapped(change).overlap(points)
