@@ -1,7 +1,8 @@
 """Columns that only the release has and that tell its records apart: what they hold, nobody compares.
 
 A code that was joined from the originals' values, or a weighted sum of their numbers, singles people out under a name
-of its own. A column of few values says little, and one that numbers the records says nothing of anybody.
+of its own. A column of few values says little, and one that numbers the records in their order says nothing of anybody.
+Numbers in another order may be those of the original's rows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 TELLING = 0.5
 """The least number of different values per record."""
 DENSE = 0.5
-"""Different whole numbers number the records if at least so many of those between the least and the greatest occur."""
+"""Whole numbers number the records if they ascend from one to the next, and at least so many of those in their range
+occur."""
 
 
 def telling_new_columns(
@@ -38,13 +40,14 @@ def telling_new_columns(
 
 def _is_telling(con: duckdb.DuckDBPyConnection, released: Source, name: str) -> bool:
     text = f"nullif(trim(CAST({released.field(name)} AS VARCHAR)), '')"
-    number = "TRY_CAST(cell AS DOUBLE)"
-    whole = f"{number} IS NOT NULL AND {number} = trunc({number})"
+    cells = f"SELECT {text} AS cell, {released.position} AS place FROM {quoted(released.table)}"
+    numbers = f"SELECT cell, TRY_CAST(cell AS DOUBLE) AS number, place FROM ({cells})"
+    ordered = f"SELECT cell, number, lag(number) OVER (ORDER BY place) AS previous FROM ({numbers})"
     query = (
-        f"SELECT count(DISTINCT cell), count(cell), count(*) FILTER (WHERE cell IS NOT NULL AND {whole}), "
-        f"max({number}) - min({number}) + 1 FROM (SELECT {text} AS cell FROM {quoted(released.table)})"
+        "SELECT count(DISTINCT cell), count(cell), count(*) FILTER (WHERE number = trunc(number)), "
+        f"count(*) FILTER (WHERE number <= previous), max(number) - min(number) + 1 FROM ({ordered})"
     )
-    distinct, known, numbers, reach = con.execute(query).fetchall()[0]
+    distinct, known, whole, falling, reach = con.execute(query).fetchall()[0]
     if distinct < TELLING * released.rows:
         return False
-    return not (distinct == known == numbers and distinct >= DENSE * reach)
+    return not (distinct == known == whole and not falling and distinct >= DENSE * reach)
