@@ -24,6 +24,8 @@ FEWEST_COMPARED = 3
 """Ratios are compared of so many numbers or more: one ratio alone tells few people apart."""
 OVERLAP = 0.7
 """Two numbers have one unit if the Kolmogorov-Smirnov distance of their values is at most this."""
+FEWEST_CLOCKS = 100
+"""Times of day are compared if people have so many different ones in a column, or more: hours tell hardly anybody."""
 _DAY = 86_400e6
 """A day in microseconds."""
 _DECIMALS = 9
@@ -65,19 +67,28 @@ class RankForm:
 
 @dataclass(frozen=True, eq=False)
 class DifferenceForm:
-    """Differences between the columns of each pair in place of these columns; other columns stay as they are."""
+    """Differences between the columns of each pair in place of these columns; other columns stay as they are.
+
+    A shift by whole days keeps the time of day, so it takes the place of a time that has one.
+    """
 
     granularity: Granularity
     pairs: tuple[tuple[str, str], ...]
     days: frozenset[str] = frozenset()
     """The times that are whole days for all people: their differences are too, whatever the clock of the release."""
+    clocks: tuple[str, ...] = ()
+    """The times whose time of day is compared."""
 
     @classmethod
     def of(cls, granularity: Granularity, people: Table, columns: Sequence[str]) -> DifferenceForm:
         """The pairs of times, and of numbers of one unit, among these columns of originals and controls."""
         times = [spec.name for spec in people.specs if spec.type == "datetime"]
         days = frozenset(name for name in times if _are_days(people.columns[name]))
-        return cls(granularity, compared_differences(people, columns), days)
+        pairs = compared_differences(people, columns)
+        paired = {name for pair in pairs for name in pair}
+        return cls(
+            granularity, pairs, days, tuple(name for name in times if name in paired and _has_clock(people, name))
+        )
 
     def apply(self, table: Table) -> Table:
         """The attacker's differences; differences of coarsened values would be off by the rounding of both."""
@@ -90,7 +101,8 @@ class DifferenceForm:
     def describe(self, grid: RoundingGrid = ALL_NUMBERS) -> list[tuple[str, str]]:
         """The granularity of the other columns, and the differences."""
         kept = self.granularity.without(self._columns).describe(grid)
-        return [*kept, *((f"{one} - {other}", "difference") for one, other in self.pairs)]
+        differences = ((f"{one} - {other}", "difference") for one, other in self.pairs)
+        return [*kept, *differences, *((f"time of {name}", "time of day") for name in self.clocks)]
 
     @property
     def _columns(self) -> set[str]:
@@ -107,6 +119,10 @@ class DifferenceForm:
             specs.append(ColumnSpec(name, roles[one], "numeric"))
             apart = _difference(table.columns[one], table.columns[other])
             fetch[name] = place.put(_whole(apart) if {one, other} <= self.days else apart)
+        for clock in self.clocks:
+            name = f"time of {clock}"
+            specs.append(ColumnSpec(name, roles[clock], "numeric"))
+            fetch[name] = place.put(_time_of_day(table.columns[clock]))
         return Table(table.name, table.rows, tuple(specs), Columns(fetch), place)
 
 
@@ -176,6 +192,11 @@ def compared_differences(people: Table, columns: Sequence[str]) -> tuple[tuple[s
     return (*combinations(times, 2), *alike)
 
 
+def _has_clock(people: Table, name: str) -> bool:
+    """Whether the time of day of a column tells people apart."""
+    return len(np.unique(_known(people.columns[name]) % _DAY)) >= FEWEST_CLOCKS
+
+
 def _known(column: ColumnData) -> Floats:
     return column.ordinal()[column.known()]
 
@@ -190,6 +211,12 @@ def _distance(one: Floats, other: Floats) -> float:
 
 def _are_days(column: ColumnData) -> bool:
     return bool(np.all(_known(column) % _DAY == 0))
+
+
+def _time_of_day(column: ColumnData) -> Numbers:
+    """Microseconds since midnight; NaN where the time is missing."""
+    values = column.ordinal() % _DAY
+    return Numbers(values, values, values)
 
 
 def _whole(column: Numbers) -> Numbers:
