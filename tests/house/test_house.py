@@ -154,3 +154,14 @@ def test_every_test_that_is_named_is_there():
     }
     assert len(named) > 30
     assert sorted(pair for pair in named if not (ROOT / pair[1]).is_file()) == []
+
+
+def test_no_two_classes_share_a_name():
+    """One concept, one type: a document and a measurement of the same thing are one class."""
+    names = [
+        node.name
+        for path in (path for package in PACKAGES for path in package.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

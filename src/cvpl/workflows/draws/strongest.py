@@ -19,7 +19,7 @@ Faults = Mapping[str, tuple[str, ...]]
 """Reasons by attacker; only attackers with a reason are in it."""
 
 
-class Power(Protocol):
+class PowerOverDraws(Protocol):
     """The power of an attacker over draws."""
 
     @property
@@ -39,7 +39,7 @@ class AttackedDraw(Protocol):
         """Why canaries fail."""
 
 
-P = TypeVar("P", bound=Power)
+P = TypeVar("P", bound=PowerOverDraws)
 
 
 @dataclass(frozen=True, eq=False)
