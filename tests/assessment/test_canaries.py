@@ -49,7 +49,7 @@ def pair(*, control=True, distinct=True, rows=300):
     ids=["cosine", "euclidean", "agreement", "rarity", "reference", "margin", "blocked"],
 )
 def test_a_sound_attacker_passes_both(attacker):
-    found = CanaryReleases(pair(), 4, Budget()).audited_by(attacker, 0.9)
+    found = CanaryReleases(pair(), 4, Budget()).audit_with(attacker, 0.9)
     assert found.faults == ()
     assert found.figures.identity.top1_hit_rate >= found.figures.identity.attainable_top1 - 0.01
     if attacker.evidence != "margin":  # a stranger's best candidate may stand out as far as one's own record does
@@ -59,7 +59,7 @@ def test_a_sound_attacker_passes_both(attacker):
 
 def test_equal_records_lower_what_can_be_reached():
     """Few values: many originals share theirs, and a fair attacker finds one of t equal records once in t."""
-    found = CanaryReleases(pair(distinct=False, rows=2_000), 4, Budget()).audited_by(Attacker(similarity=Rarity()), 0.9)
+    found = CanaryReleases(pair(distinct=False, rows=2_000), 4, Budget()).audit_with(Attacker(similarity=Rarity()), 0.9)
     assert found.figures.identity.attainable_top1 < 0.9
     assert found.figures.identity.top1_hit_rate == pytest.approx(found.figures.identity.attainable_top1, abs=0.01)
     assert found.faults == ()
@@ -70,7 +70,7 @@ def test_an_attacker_who_cannot_tell_people_apart_is_disqualified():
     from cvpl.operators.projection import RandomProjection  # noqa: PLC0415 - used here alone
 
     blurred = Attacker(projection=RandomProjection(random={"components": 1}))
-    found = CanaryReleases(pair(), 4, Budget()).audited_by(blurred, 0.9)
+    found = CanaryReleases(pair(), 4, Budget()).audit_with(blurred, 0.9)
     assert len(found.faults) == 1
     assert "finds fewer people" in found.faults[0]
 
@@ -83,13 +83,13 @@ def test_an_attacker_who_sees_what_is_not_there_is_disqualified(monkeypatch):
         return type(table)("protected", original.rows, original.specs, original.columns)
 
     monkeypatch.setattr(module, "independent_columns", smuggled)
-    found = CanaryReleases(pair(), 4, Budget()).audited_by(Attacker(similarity=Rarity()), 0.9)
+    found = CanaryReleases(pair(), 4, Budget()).audit_with(Attacker(similarity=Rarity()), 0.9)
     assert len(found.faults) == 1
     assert "which contains nobody" in found.faults[0]
 
 
 def test_without_a_control_the_independent_release_only_marks_the_end():
-    found = CanaryReleases(pair(control=False), 4, Budget()).audited_by(Attacker(), 0.9)
+    found = CanaryReleases(pair(control=False), 4, Budget()).audit_with(Attacker(), 0.9)
     assert found.faults == ()
     assert found.figures.independent.attributable_rate is None
     assert found.figures.independent.linkage_rate is not None
@@ -112,7 +112,7 @@ def test_independent_columns_keep_each_column_and_lose_what_joins_them():
 
 def test_at_most_two_thousand_people_are_asked(monkeypatch):
     monkeypatch.setattr(module, "ASKED", 50)
-    found = CanaryReleases(pair(), 4, Budget()).audited_by(Attacker(), 0.9)
+    found = CanaryReleases(pair(), 4, Budget()).audit_with(Attacker(), 0.9)
     assert (found.figures.identity.asked, found.figures.independent.asked) == (50, 50)
     assert found.faults == ()
 
@@ -120,7 +120,7 @@ def test_at_most_two_thousand_people_are_asked(monkeypatch):
 def test_a_large_table_is_sampled_for_both_canaries(monkeypatch):
     monkeypatch.setattr(module, "RELEASED", 150)
     releases = CanaryReleases(pair(), 4, Budget())
-    found = releases.audited_by(Attacker(), 0.9)
+    found = releases.audit_with(Attacker(), 0.9)
     assert (found.figures.identity.asked, found.figures.independent.asked) == (150, 300)
     assert found.faults == () and found.figures.identity.top1_hit_rate == 1.0
 
@@ -138,14 +138,14 @@ def test_missing_values_disqualify_nobody():
 
     tables = make_pair(columns, gappy(1), gappy(2), gappy(3))
     for similarity in (Rarity(), Agreement()):
-        found = CanaryReleases(tables, 4, Budget()).audited_by(Attacker(similarity=similarity), 0.9)
+        found = CanaryReleases(tables, 4, Budget()).audit_with(Attacker(similarity=similarity), 0.9)
         assert found.faults == ()
         assert found.figures.identity.top1_hit_rate > 0.99
 
 
 def test_canaries_are_read_at_the_threshold_of_the_audit():
     low, high = (
-        CanaryReleases(pair(), 4, Budget()).audited_by(Attacker(), at).figures.independent for at in (0.3, 0.99)
+        CanaryReleases(pair(), 4, Budget()).audit_with(Attacker(), at).figures.independent for at in (0.3, 0.99)
     )
     assert low.linkage_rate > high.linkage_rate
     assert low.control_rate > high.control_rate
@@ -166,7 +166,7 @@ def test_people_of_one_household_are_not_counted_one_by_one():
         ]
         people = make_pair(columns, *tables)
         for counted, units in (("rows", None), ("households", groups)):
-            found = CanaryReleases(people, seed, Budget(), units).audited_by(Attacker(similarity=Rarity()), 0.9)
+            found = CanaryReleases(people, seed, Budget(), units).audit_with(Attacker(similarity=Rarity()), 0.9)
             faults[counted] += len(found.faults) > (found.identity_fault is not None)
     assert faults["rows"] > 0 and faults["households"] == 0, faults
 
@@ -174,7 +174,7 @@ def test_people_of_one_household_are_not_counted_one_by_one():
 def test_the_sample_of_the_identity_canary_keeps_its_households(monkeypatch):
     monkeypatch.setattr(module, "RELEASED", 200)
     groups = {"original": np.arange(300) // 2, "control": 1_000 + np.arange(300)}
-    found = CanaryReleases(pair(), 4, Budget(), groups).audited_by(Attacker(similarity=Rarity()), 0.9)
+    found = CanaryReleases(pair(), 4, Budget(), groups).audit_with(Attacker(similarity=Rarity()), 0.9)
     people, unit = found.scores[0].people, found.scores[0].spread.originals.unit
     assert len(people) == 200 and len(np.unique(unit)) == 100
     everybody = np.arange(300)

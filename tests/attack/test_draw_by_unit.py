@@ -157,7 +157,7 @@ def test_canaries_keep_households_out_of_the_reference(monkeypatch):
 
     monkeypatch.setattr(canaries, "attack", spying)
     attacker = Attacker(similarity=Rarity(), evidence="reference")
-    canaries.CanaryReleases(pair, 4, attack(pair, attacker).budget, codes).audited_by(attacker, None)
+    canaries.CanaryReleases(pair, 4, attack(pair, attacker).budget, codes).audit_with(attacker, None)
     assert len(seen) == 2
     for units, reference in seen:
         assert len(units) == 40 == reference.rows

@@ -14,7 +14,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.inference import compiled_nearest, models, nearest
 from cvpl.evaluation.inference.attackers import AlignedPeople, LinkGuesses
 from cvpl.evaluation.inference.beliefs import best_hits, commonest_hits, drawn_hits
-from cvpl.evaluation.inference.column_choices import FOLDS, choice_error, draw_folds, read_apart, with_choice
+from cvpl.evaluation.inference.column_choices import FOLDS, choice_error, draw_folds, read_apart, widen_for_choice
 from cvpl.evaluation.inference.column_gains import gains
 from cvpl.evaluation.inference.control_model import control_model
 from cvpl.evaluation.inference.figures import (
@@ -588,8 +588,8 @@ def test_choices_of_the_same_columns_are_one_attack_and_add_nothing_to_the_inter
 def test_the_error_of_a_choice_by_hand():
     assert choice_error([0.5, 0.7]) == pytest.approx(0.1)
     assert choice_error([0.4]) == choice_error([0.4] * 4) == 0
-    assert with_choice((0.4, 0.7), 0.5, 0.0, 100, 0.95) == (0.4, 0.7)
-    low, high = with_choice((0.4, 0.6), 0.5, 0.05, 1e6, 0.95)
+    assert widen_for_choice((0.4, 0.7), 0.5, 0.0, 100, 0.95) == (0.4, 0.7)
+    low, high = widen_for_choice((0.4, 0.6), 0.5, 0.05, 1e6, 0.95)
     # The error among people is 0.1 / 1.96, so there are 12 degrees of freedom: 2.179 instead of 1.960.
     assert high - 0.5 == pytest.approx(0.5 - low) == pytest.approx(2.179 * math.hypot(0.1 / 1.960, 0.05), abs=5e-4)
 

@@ -10,7 +10,7 @@ import pytest
 
 from cvpl.evaluation import related_rows as module
 from cvpl.evaluation.control_likeness import control_likeness
-from cvpl.evaluation.exchanged_rows import exchanged_labels, never_reached
+from cvpl.evaluation.exchanged_rows import never_reached, permuted_labels
 from cvpl.evaluation.related_rows import choose_sets, column_codings, related_rows, shared_cells
 from cvpl.evaluation.repeated_rows import chance_all_across, chance_of_one, repeated_rows
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
@@ -146,7 +146,7 @@ def test_columns_that_tell_nothing_alarm_nothing():
 
 
 def test_an_exchange_keeps_the_sizes_of_the_tables_and_each_row_is_as_likely():
-    labels = exchanged_labels(30, 10, 4_000, np.random.default_rng(5))
+    labels = permuted_labels(30, 10, 4_000, np.random.default_rng(5))
     assert labels.shape == (30, 4_000) and (labels.sum(axis=0) == 10).all()
     assert np.abs(labels.mean(axis=1) - 1 / 3).max() < 5 * math.sqrt(2 / 9 / 4_000)
 

@@ -224,7 +224,7 @@ def test_a_place_gives_back_what_was_put_there(place):
             assert name == "labels" or found.dtype == expected.dtype
         if not isinstance(column, Labels):
             assert back.plain == column.plain
-    assert isinstance(place.another(), type(place))
+    assert isinstance(place.new_storage(), type(place))
 
 
 MANY = 300_000 if TIMES > 1 else 16_000

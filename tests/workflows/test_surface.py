@@ -526,8 +526,8 @@ def _rng_of(found, strength):
 def test_canaries_are_run_once(people, monkeypatch):
     """They hang on the people, not on the release: those of the weakest release hold for all."""
     calls = []
-    audited_by = CanaryReleases.audited_by
-    monkeypatch.setattr(CanaryReleases, "audited_by", lambda *given: calls.append(1) or audited_by(*given))
+    audit_with = CanaryReleases.audit_with
+    monkeypatch.setattr(CanaryReleases, "audit_with", lambda *given: calls.append(1) or audit_with(*given))
     found = cvpl.surface(people[0], mixed(people[0]), [0.2, 0.6], config(canaries=True), control=people[1])
     assert len(calls) == 1 and found.canaries.identity.top1_hit_rate == 1.0
 

@@ -240,7 +240,7 @@ def run_attackers(
             )
             outcomes[name], later = outcome, attackers[number:]
             if planted is not None and outcome.measured.attack.representation.maps_others:
-                audit = partial(planted.audited_by, attacker, outcome.measured.threshold, later)
+                audit = partial(planted.audit_with, attacker, outcome.measured.threshold, later)
                 audited[name] = background.start(audit)
             if len(running) > 1:
                 shared.keep_for(WorkKeys.of(item, resolved.max_queries(item, released)) for item in later)

@@ -251,7 +251,7 @@ def _alone(form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, 
         if sight.seen in ("as_is", "recoded") and sight.column not in {*silent, *read}
     )
     linked = 0.0 if ensemble.risk is None else ensemble.risk.low or 0.0
-    if not silent or max(linked, _told_apart(original, telling)) >= WELL_ABOVE_CHANCE:
+    if not silent or max(linked, _unique_share(original, telling)) >= WELL_ABOVE_CHANCE:
         return []
     message = (
         f"too little relates {_columns(silent)} to other columns for it to show if a secret key had exchanged "
@@ -264,7 +264,7 @@ def _names(table: Table) -> tuple[str, ...]:
     return tuple(spec.name for spec in table.specs)
 
 
-def _told_apart(table: Table, names: tuple[str, ...]) -> float:
+def _unique_share(table: Table, names: tuple[str, ...]) -> float:
     """The share of records that are the only ones with their values in these columns."""
     if not names:
         return 0.0
@@ -310,7 +310,7 @@ def _originals(ensemble: EnsembleOutcome, original: Table) -> list[out.Finding]:
     """
     known = [outcome.canaries for outcome in ensemble.qualified.values() if outcome.canaries is not None]
     power = [one.figures.identity.power for one in known if one.figures.identity.power is not None]
-    apart = attributable_rate(max(power), FALSE_RATE) if power else _told_apart(original, _names(original))
+    apart = attributable_rate(max(power), FALSE_RATE) if power else _unique_share(original, _names(original))
     if (apart or 0.0) >= WELL_ABOVE_CHANCE:
         return []
     message = "the columns that are compared hardly tell people apart, even in the original itself"

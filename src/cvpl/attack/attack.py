@@ -176,7 +176,7 @@ class Attack:
             released = ordered_features(self.representation, self.protected)
             return betweenness(np.vstack(vectors), released, sampled=not self.holds_all)
 
-        everybody = self.shared.once("between", self.keys.control, compute)
+        everybody = self.shared.get_or_compute("between", self.keys.control, compute)
         originals = self.original.rows
         return everybody[:originals] if table == "original" else everybody[originals:]
 
@@ -185,10 +185,10 @@ class Attack:
             scorer = self.representation.scorer(self._asked(table), reference)
             return self.find(scorer, self.searched.partitions(table, "reference"))
 
-        return self.shared.once(f"found in reference, {table}", self.keys.control, search)
+        return self.shared.get_or_compute(f"found in reference, {table}", self.keys.control, search)
 
     def _density(self, table: str, among: Table) -> Floats:
-        return self.shared.once(
+        return self.shared.get_or_compute(
             f"density of {among.name}, {table}", self.keys.control, lambda: self._summed(table, among)
         )
 
@@ -206,7 +206,7 @@ class Attack:
         """Run the same attack on the control table; None if there is none, or if it cannot be embedded."""
         if self.control is None or not self.representation.maps_others:
             return None
-        return self.shared.once("found in control", self.keys.control, lambda: self._search_control(progress))
+        return self.shared.get_or_compute("found in control", self.keys.control, lambda: self._search_control(progress))
 
     def _search_control(self, progress: Progress | None) -> BestCandidates:
         assert self.control is not None  # noqa: S101 - checked by the caller
@@ -243,7 +243,7 @@ def attack(
         blocks = assign_blocks(attacker.blocking, known, representation.space, seed)
         return blocks, narrowed(blocks, levers, known, representation.space, seed)
 
-    blocks, searched = shared.once("blocks", keys.blocks, make_blocks)
+    blocks, searched = shared.get_or_compute("blocks", keys.blocks, make_blocks)
     for table in known:
         representation.arrange(table, searched.schemes[0].codes[table.name])
 
@@ -253,7 +253,7 @@ def attack(
         partitions = searched.partitions("original", "protected")
         return engine_for(budget).find_best(scorer, partitions, ann=levers.ann, progress=progress)
 
-    found = shared.once("found", keys.search, search)
+    found = shared.get_or_compute("found", keys.search, search)
     return Attack(
         attacker=attacker,
         seed=seed,
@@ -282,4 +282,4 @@ def attack(
 def _scorer(
     shared: SharedWork, keys: WorkKeys, representation: Representation, original: Table, protected: Table
 ) -> ScoreSource:
-    return shared.once("scorer", keys.measure, lambda: representation.scorer(original, protected))
+    return shared.get_or_compute("scorer", keys.measure, lambda: representation.scorer(original, protected))

@@ -118,7 +118,9 @@ def fit_embedding(
     """Fit vectorization on both tables, and the projection by its settings. Attackers with equal `keys` share it."""
     # The paper's attacker has a feature for every label; an aligned one for those that the release has.
     released = None if attacker.alignment == "none" else protected
-    space = shared.once("space", keys.space, lambda: attacker.vectorization.fit([original, protected], released))
+    space = shared.get_or_compute(
+        "space", keys.space, lambda: attacker.vectorization.fit([original, protected], released)
+    )
     operator, arranged = attacker.projection_operator, shared.cache("arranged vectors", keys.blocks)
     if attacker.projects and operator.saved_file is not None:
         space, saved = load_projection(operator.saved_file, space)
@@ -136,7 +138,7 @@ def fit_embedding(
         vectors = FittingVectors(tables, space.neutral, partial(stream, seed))
         return operator.fit(vectors), vectors.moments if operator.uses_moments else {}
 
-    projection, moments = shared.once("projection", keys.projection, fit)
+    projection, moments = shared.get_or_compute("projection", keys.projection, fit)
     return Embedding(attacker, space, projection, original, protected, embedded, vectorized, moments, arranged)
 
 

@@ -51,8 +51,8 @@ def prepare(
 ) -> PreparedAttack:
     """Phases 2 and 3 of an attack: vectors, fitted projection, similarity."""
     keys = WorkKeys.of(attacker, most)
-    tables = shared.once("tables", keys.tables, lambda: _attacked_tables(pair, attacker, most, seed, draw))
-    strangers = shared.once(
+    tables = shared.get_or_compute("tables", keys.tables, lambda: _attacked_tables(pair, attacker, most, seed, draw))
+    strangers = shared.get_or_compute(
         "strangers", keys.strangers, lambda: _strangers(pair.control, attacker, most, seed, tables, draw)
     )
     representation = fit_representation(

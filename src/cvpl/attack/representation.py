@@ -132,7 +132,7 @@ def fit_representation(
     shared, keys = shared or SharedWork(), keys or WorkKeys.of(attacker, None)
     embedding = fit_embedding(original, protected, attacker, seed, shared, keys)
     tables = FittingInput(embedding, reference, seed, engine or engine_for(Budget()), shared, first)
-    measure = shared.once("measure", keys.measure, lambda: attacker.similarity_operator.fit(tables))
+    measure = shared.get_or_compute("measure", keys.measure, lambda: attacker.similarity_operator.fit(tables))
     return _measured(embedding, measure)
 
 

@@ -63,7 +63,7 @@ class SharedWork:
         self._kept: dict[tuple[str, Hashable], Any] = {}
         self._remembered: dict[Hashable, Any] = {}
 
-    def once(self, step: str, key: Hashable, compute: Callable[[], T]) -> T:
+    def get_or_compute(self, step: str, key: Hashable, compute: Callable[[], T]) -> T:
         """The result of a step for a key, computed at the first call."""
         place = step, key
         if place not in self._kept:
@@ -77,7 +77,7 @@ class SharedWork:
 
     def cache(self, step: str, key: Hashable) -> dict[Any, Any]:
         """A dictionary for several results of a step, emptied when no attacker needs the key any more."""
-        return self.once(step, key, dict)
+        return self.get_or_compute(step, key, dict)
 
     def remembered(self, contents: Hashable, compute: Callable[[], T]) -> T:
         """A few figures that depend on `contents` alone, computed at the first call and never dropped."""

@@ -18,7 +18,7 @@ MOST_VALUES = 200_000
 """How many values a file may hold, with every alias (`*name`) counted as what it stands for."""
 
 
-class _Refused(yaml.MarkedYAMLError):
+class _RefusedYamlError(yaml.MarkedYAMLError):
     """Why a file is refused that a plain YAML reader might accept."""
 
 
@@ -32,7 +32,7 @@ class _Loader(yaml.SafeLoader):
         self.depth += 1
         if self.depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise _Refused(problem=f"lists or settings are nested more than {DEEPEST} deep", problem_mark=mark)
+            raise _RefusedYamlError(problem=f"lists or settings are nested more than {DEEPEST} deep", problem_mark=mark)
         try:
             return super().compose_node(parent, index)
         finally:
@@ -51,16 +51,16 @@ class _Loader(yaml.SafeLoader):
             return super().construct_object(node, deep)
         except (ValueError, TypeError, ArithmeticError, LookupError):
             problem = "this value is none, though it looks like a day, a time or a number"
-            raise _Refused(problem=problem, problem_mark=node.start_mark) from None
+            raise _RefusedYamlError(problem=problem, problem_mark=node.start_mark) from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A mapping without duplicate keys."""
         seen = set()
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if not isinstance(key, yaml.ScalarNode):
-                raise _Refused(problem="a list or a mapping is used as a name", problem_mark=key.start_mark)
+                raise _RefusedYamlError(problem="a list or a mapping is used as a name", problem_mark=key.start_mark)
             if key.value in seen:
-                raise _Refused(problem=f"the key {key.value} occurs twice", problem_mark=key.start_mark)
+                raise _RefusedYamlError(problem=f"the key {key.value} occurs twice", problem_mark=key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep)
 
@@ -72,7 +72,7 @@ def read_yaml(path: Path, called: str, cure: str) -> Any:
         return yaml.load(content.decode("utf-8-sig"), _Loader)  # noqa: S506 - a safe loader, made stricter
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
-        what = str(error.problem) if isinstance(error, _Refused) else f"the {called} is not YAML"
+        what = str(error.problem) if isinstance(error, _RefusedYamlError) else f"the {called} is not YAML"
         what += f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise InputError([Problem(path.name, what, cure)]) from None
 
@@ -85,7 +85,7 @@ def _check_size(root: yaml.Node) -> None:
         if node in sizes:
             known = sizes[node]
             if known is None:
-                raise _Refused(problem="an alias stands for what contains it", problem_mark=node.start_mark)
+                raise _RefusedYamlError(problem="an alias stands for what contains it", problem_mark=node.start_mark)
             return known
         sizes[node] = None
         inner = node.value if isinstance(node, yaml.SequenceNode) else ()
@@ -93,7 +93,9 @@ def _check_size(root: yaml.Node) -> None:
             inner = [part for pair in node.value for part in pair]
         total = 1 + sum(size(part) for part in inner)
         if total > MOST_VALUES:
-            raise _Refused(problem=f"the file holds more than {MOST_VALUES:,} values", problem_mark=node.start_mark)
+            raise _RefusedYamlError(
+                problem=f"the file holds more than {MOST_VALUES:,} values", problem_mark=node.start_mark
+            )
         sizes[node] = total
         return total
 

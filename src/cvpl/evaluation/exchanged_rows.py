@@ -34,7 +34,7 @@ def never_reached(observed: Floats, exchanged: Callable[[int], Floats], replicat
     return never
 
 
-def exchanged_labels(rows: int, first: int, size: int, rng: np.random.Generator) -> Labels01:
+def permuted_labels(rows: int, first: int, size: int, rng: np.random.Generator) -> Labels01:
     """Random labels of all rows: 1 for the first table, which has `first` of them; one column an exchange."""
     labels = np.zeros((size, rows), dtype=np.int16)
     labels[:, :first] = 1

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.exchanged_rows import Labels01, exchanged_labels, never_reached
+from cvpl.evaluation.exchanged_rows import Labels01, never_reached, permuted_labels
 from cvpl.tables.columns import ColumnData, Labels, Table
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def related_rows(original: Table, control: Table, rng: np.random.Generator) -> R
     def own(labels: Labels01) -> Floats:
         return np.array([cells.own(labels) for cells in found])
 
-    drawn = own(exchanged_labels(rows, originals, SCALE, rng))
+    drawn = own(permuted_labels(rows, originals, SCALE, rng))
     same = 1 - 2 * originals * control.rows / (rows * (rows - 1))
     expected = np.array([cells.sizes.sum() * same for cells in found])
     # A statistic that never varies says nothing.
@@ -112,7 +112,7 @@ def related_rows(original: Table, control: Table, rng: np.random.Generator) -> R
         return None
 
     def exchanged(size: int) -> Floats:
-        labels = exchanged_labels(rows, originals, size, rng)
+        labels = permuted_labels(rows, originals, size, rng)
         return np.asarray(np.abs(standardized(labels)).max(axis=0, keepdims=True))
 
     if not never_reached(np.abs(seen[[place]]), exchanged, EXCHANGES)[0]:

@@ -30,7 +30,7 @@ class InCluster(Place):
 
 
 @dataclass(frozen=True)
-class _Elsewhere(Mapping[str, ColumnData]):
+class _UnreadableColumns(Mapping[str, ColumnData]):
     """Columns that cannot be read here."""
 
     names: tuple[str, ...]
@@ -81,7 +81,7 @@ class ClusterTable(Table):
     steps: tuple[Step, ...] = field(kw_only=True, default=())
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", _Elsewhere(tuple(spec.name for spec in self.specs)))
+        object.__setattr__(self, "columns", _UnreadableColumns(tuple(spec.name for spec in self.specs)))
 
     @classmethod
     def of(cls, cluster: Cluster, table: Table) -> ClusterTable:

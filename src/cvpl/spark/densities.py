@@ -16,7 +16,7 @@ from cvpl.search.rare_values.log_means import log_means
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
 from cvpl.spark.guarding import guarded
-from cvpl.spark.partitioning import Met, Partitioning, count_blocks
+from cvpl.spark.partitioning import Partitioning, TaskRunner, count_blocks
 from cvpl.spark.search import MEMORY, paired
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def densities(representation: Representation, queries: ClusterTable, candidates:
         partitioning.distribute((), queries, "queries"),
         partitioning.distribute((), candidates, "candidates"),
     )
-    sums = paired(asked, there, Met(task, task.queries, task.candidates), _SUMS)
+    sums = paired(asked, there, TaskRunner(task, task.queries, task.candidates), _SUMS)
     groups = max(1, -(-queries.rows // queries.cluster.rows))
     together = CombinedDensities(candidates.rows)
 

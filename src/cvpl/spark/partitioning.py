@@ -145,11 +145,11 @@ class Partitioning:
 
     def distribute(self, scheme: tuple[Key, ...], table: ClusterTable, side: Side) -> DataFrame:
         """The records of a table, in packs with the task of each."""
-        return table.frame.mapInArrow(Guarded(_Dealt(self, scheme, table.reader, side)), _DEALT)
+        return table.frame.mapInArrow(Guarded(_RecordPacker(self, scheme, table.reader, side)), _DEALT)
 
 
 @dataclass(frozen=True, eq=False)
-class _Dealt:
+class _RecordPacker:
     """Packs records for their tasks, each for every task that it is in."""
 
     partitioning: Partitioning
@@ -171,7 +171,7 @@ class _Dealt:
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
+class TaskRunner:
     """Unpacks the queries and the candidates of a task, and does it."""
 
     task: Callable[[pa.Table, pa.Table], pa.Table]

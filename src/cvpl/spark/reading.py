@@ -110,7 +110,7 @@ class _PartFacts:
 
 
 @dataclass(frozen=True)
-class Said:
+class ReadingReport:
     """What reading said: the problems of the table, its notices, and the columns that hold ranges."""
 
     problems: tuple[Problem, ...] = ()
@@ -118,7 +118,7 @@ class Said:
     ranges: frozenset[str] = frozenset()
 
     @classmethod
-    def together(cls, parts: Sequence[Said], rows: int) -> Said:
+    def together(cls, parts: Sequence[ReadingReport], rows: int) -> ReadingReport:
         """What the parts of a table of so many rows said; the same problem of several parts is one."""
         problems: dict[tuple[str | None, ...], int] = {}
         notices: dict[MeasuredNotice, int] = {}
@@ -147,7 +147,7 @@ def read_table(
     reading: Reading,
     facts: Facts,
     rows: int,
-) -> tuple[ClusterTable, Said]:
+) -> tuple[ClusterTable, ReadingReport]:
     """A table of so many `rows` in record order, kept in the cluster, and what reading said of it.
 
     Raises InputError if not every record of the frame was read.
@@ -169,7 +169,7 @@ def read_table(
     answers = [
         CPickleSerializer().loads(bytes(row.said)) for row in read.where("said is not null").select("said").collect()
     ]
-    said = Said.together(answers, rows)
+    said = ReadingReport.together(answers, rows)
     layout = layout.plain([spec.name for spec in specs if spec.name not in said.ranges])
     starts = np.cumsum([0, *(counts.get(part, 0) for part in range(1 << bits))])
     ordered = cluster.keep(packs.groupBy("part").applyInArrow(_numbering(starts, task.schema, layout), layout.schema))
@@ -219,7 +219,7 @@ class _Read:
                     "said": pa.nulls(len(parts), pa.binary()),
                 }
             )
-            answer = CPickleSerializer().dumps(Said(tuple(problems), tuple(notices), ranges))
+            answer = CPickleSerializer().dumps(ReadingReport(tuple(problems), tuple(notices), ranges))
             yield pa.RecordBatch.from_pydict(
                 {
                     "part": pa.nulls(1, pa.int32()),

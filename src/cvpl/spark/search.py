@@ -21,7 +21,7 @@ from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
 from cvpl.spark.guarding import guarded
 from cvpl.spark.merging import merge_parts
-from cvpl.spark.partitioning import TASK, BlockCounts, Met, Partitioning, count_blocks
+from cvpl.spark.partitioning import TASK, BlockCounts, Partitioning, TaskRunner, count_blocks
 from cvpl.tables.columns import Table
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ MEMORY = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ClusterSearchResult:
     """What a search found: a row for each query, in the cluster, and the pairs that share a block."""
 
     frame: DataFrame
@@ -71,7 +71,7 @@ def search(
     scheme: tuple[Key, ...],
     queries: ClusterTable,
     candidates: ClusterTable,
-) -> Found:
+) -> ClusterSearchResult:
     """The best candidates of every query among the candidates that share its block under `scheme`.
 
     Raises InputError if the totals of the result are not those of the tables.
@@ -84,16 +84,16 @@ def search(
         partitioning.distribute(scheme, queries, "queries"),
         partitioning.distribute(scheme, candidates, "candidates"),
     )
-    found = paired(asked, there, Met(task, task.queries, task.candidates), FOUND)
+    found = paired(asked, there, TaskRunner(task, task.queries, task.candidates), FOUND)
     if partitioning.splits:
         merged = cluster.keep(_merge(found, queries))
         found = _count_again(merged, partitioning, scheme, task, queries, candidates).select(*FIELDS)
     found = cluster.keep(found)
     _reconcile(found, queries.rows, counts.pairs)
-    return Found(found, counts)
+    return ClusterSearchResult(found, counts)
 
 
-def paired(asked: DataFrame, there: DataFrame, task: Met, schema: str) -> DataFrame:
+def paired(asked: DataFrame, there: DataFrame, task: TaskRunner, schema: str) -> DataFrame:
     """What each task makes of its queries and its candidates."""
 
     def run(packs: pa.Table) -> pa.Table:  # Spark counts the arguments of a plain function
@@ -143,7 +143,7 @@ def _count_again(
     some = _Counting(task, places, best - TIE)
     asked = partitioning.distribute(scheme, queries.at(places), "queries")
     there = partitioning.distribute(scheme, candidates, "candidates")
-    parts = paired(asked, there, Met(some, task.queries, task.candidates), f"{PLACE} long, tied long")
+    parts = paired(asked, there, TaskRunner(some, task.queries, task.candidates), f"{PLACE} long, tied long")
     counted = parts.groupBy(PLACE).agg(sql.sum("tied").alias("tied"))
     joined = merged.join(counted, PLACE, "left")
     return joined.withColumn("ties", sql.coalesce("tied", "ties"))

@@ -60,7 +60,7 @@ class ColumnStore(Place):
             stored[name] = written[id(array)]
         return partial(self._fetch, make, stored)
 
-    def another(self) -> ColumnStore:
+    def new_storage(self) -> ColumnStore:
         """Return a new store."""
         return ColumnStore()
 

@@ -82,7 +82,7 @@ class Place:
         """Store a column, and return a function that fetches it."""
         return lambda: column
 
-    def another(self) -> Place:
+    def new_storage(self) -> Place:
         """Return new storage of the same kind."""
         return self
 
@@ -128,7 +128,7 @@ class Table:
 
     def changed(self, rows: int, change: Callable[[ColumnData], ColumnData]) -> Table:
         """Return a table of `rows` rows, with `change` applied to each column in turn, in the same kind of storage."""
-        place = self.place.another()
+        place = self.place.new_storage()
         fetch = {spec.name: place.put(change(self.columns[spec.name])) for spec in self.specs}
         return Table(self.name, rows, self.specs, Columns(fetch), place)
 
@@ -137,7 +137,7 @@ class Table:
 
         A function that returns its argument is no change; if no column changes, this table itself is returned.
         """
-        place = self.place.another() if changes else self.place
+        place = self.place.new_storage() if changes else self.place
         fetch = {spec.name: partial(self.columns.__getitem__, spec.name) for spec in self.specs}
         made: dict[str, Fetch] = {}
         for name, change in changes.items():

@@ -44,7 +44,7 @@ def in_every_table(
             problems.extend(_in_no_table(names, [name for others in free.values() for name in others]))
         elif tables:
             what = f"{_columns(names)} absent from {' and '.join(tables)} and left out of the comparison"
-            notices.append(what + _renamed(names, [name for table in tables for name in free[table]]))
+            notices.append(what + _rename_hint(names, [name for table in tables for name in free[table]]))
     return [spec for spec in specs if all(spec.name in source.types for source in sources)]
 
 
@@ -71,7 +71,7 @@ def _in_no_table(names: Sequence[str], free: Sequence[str]) -> list[Problem]:
     return [Problem("configuration", f"no table has the columns {listed}", " ".join([*hints, cure]))]
 
 
-def _renamed(names: Sequence[str], free: Sequence[str]) -> str:
+def _rename_hint(names: Sequence[str], free: Sequence[str]) -> str:
     """The columns that a table may have under another name."""
     hints = [f"'{near}' for '{name}'" for name in names if (near := nearest(name, free, _RENAMED)) is not None]
     return f"; did it get another name? It has {', '.join(hints)}" if hints else ""

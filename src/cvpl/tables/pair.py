@@ -116,7 +116,7 @@ def read_inputs(
         where = Place()
         if place is not None and not problems:
             where = place({source.table: source.rows for source in sources})
-        places = [where.another() for _ in sources]
+        places = [where.new_storage() for _ in sources]
         notices, measured = list[str](), list[MeasuredNotice]()
         reader = ColumnReader(con, reading, problems, measured)
         if problems:

@@ -123,7 +123,7 @@ class CanaryReleases:
         drawn = independent_columns(self._original, self._control, self._released, rng)
         return Pair(self._original, drawn, self._control), self._groups
 
-    def audited_by(self, attacker: Attacker, threshold: float | None, later: Iterable[Attacker] = ()) -> CanaryOutcome:
+    def audit_with(self, attacker: Attacker, threshold: float | None, later: Iterable[Attacker] = ()) -> CanaryOutcome:
         """Audit both canaries as `attacker` would audit the release, with its rates at the same threshold.
 
         `threshold` is None off the scale, and if a calibrated one was not attainable; then the default one is used.

@@ -55,7 +55,7 @@ def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator,
     """Search at most `most` originals in a lightly perturbed copy; None if the projection cannot map the copy."""
     if not attack.representation.maps_others:
         return None
-    best, top1 = attack.shared.once(
+    best, top1 = attack.shared.get_or_compute(
         f"perturbed copy, {most}", attack.keys.search, lambda: _search_perturbed(attack, rng, most)
     )
     rate = None if threshold is None else linkage_rate(best, threshold)

@@ -61,7 +61,7 @@ def validity(
     projection = linear(representation.projection)
     if not attack.attacker.compares_values:
         tables = attack.original, attack.protected
-        summaries = attack.shared.once(
+        summaries = attack.shared.get_or_compute(
             "summaries",
             attack.keys.projection,
             lambda: [_Summary.of(representation.chunks(table), attack.budget.workers) for table in tables],
@@ -72,7 +72,9 @@ def validity(
     else:
         distinct, duplicates = _distinct_records(attack)
         zeros, shift = (0.0, 0.0), None
-    distance, correlation = attack.shared.once("covariances", attack.keys.space, lambda: _covariances(attack, rng))
+    distance, correlation = attack.shared.get_or_compute(
+        "covariances", attack.keys.space, lambda: _covariances(attack, rng)
+    )
     top1 = None if perturbed is None else perturbed.top1_hit_rate
     reasons = []
     without = attack.found.candidates == 0
@@ -113,7 +115,7 @@ def _distinct_records(attack: Attack) -> tuple[float, float]:
         counts = np.bincount(_numbers(attack, attack.original))
         return len(counts) / counts.sum(), float(counts[counts > 1].sum() / counts.sum())
 
-    return attack.shared.once("distinct records", attack.keys.space, shares)
+    return attack.shared.get_or_compute("distinct records", attack.keys.space, shares)
 
 
 def _most_alike(attack: Attack) -> float:
@@ -126,7 +128,7 @@ def _most_alike(attack: Attack) -> float:
         counts = np.bincount(_numbers(attack, table))
         return float(counts.max() / counts.sum())
 
-    return attack.shared.once("most alike", attack.keys.space, share)
+    return attack.shared.get_or_compute("most alike", attack.keys.space, share)
 
 
 def _numbers(attack: Attack, table: Table) -> NDArray[np.int64]:

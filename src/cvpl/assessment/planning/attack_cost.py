@@ -125,7 +125,7 @@ class SharedCosts:
 
     seen: set[tuple[str, Hashable]] = field(default_factory=set)
 
-    def once(self, step: str, key: Hashable, cost: Callable[[], Cost]) -> Cost:
+    def get_or_compute(self, step: str, key: Hashable, cost: Callable[[], Cost]) -> Cost:
         """The cost of a step the first time, nothing after."""
         if (step, key) in self.seen:
             return Cost()
@@ -192,18 +192,18 @@ class AttackCosts:
         asked, released = people.asked, people.released
         search = Cost()
         if attacker.alignment == "ranks":
-            search += shared.once("tables", keys.tables, lambda: self.change(it))
+            search += shared.get_or_compute("tables", keys.tables, lambda: self.change(it))
         if it.fits:
-            search += shared.once("projection", keys.projection, lambda: self.fit(it, asked + released))
+            search += shared.get_or_compute("projection", keys.projection, lambda: self.fit(it, asked + released))
         if attacker.estimates_matches:
-            search += shared.once("match agreement", keys.measure, lambda: self._estimates(it, people))
-        search += shared.once("found", keys.search, lambda: self.search(it, asked, released))
+            search += shared.get_or_compute("match agreement", keys.measure, lambda: self._estimates(it, people))
+        search += shared.get_or_compute("found", keys.search, lambda: self.search(it, asked, released))
         control = Cost()
         if people.control:
-            control = shared.once("control", keys.control, lambda: self.search(it, people.control, released))
+            control = shared.get_or_compute("control", keys.control, lambda: self.search(it, people.control, released))
         evaluation = Cost(ATTACK + PERSON * (asked + people.control)) + self._evidence(it, people)
-        evaluation += shared.once("copy", keys.search, lambda: self.search(it, min(asked, SCREENED), asked))
-        evaluation += shared.once("covariances", keys.space, lambda: Cost(COVARIANCE * it.features**2))
+        evaluation += shared.get_or_compute("copy", keys.search, lambda: self.search(it, min(asked, SCREENED), asked))
+        evaluation += shared.get_or_compute("covariances", keys.space, lambda: Cost(COVARIANCE * it.features**2))
         return AttackCost(search, control, evaluation)
 
     def counted(self, attacker: Attacker) -> Compared:

@@ -79,7 +79,7 @@ def choice_error(scores: Sequence[float]) -> float:
     return float(np.std(scores, ddof=1)) / math.sqrt(len(scores))
 
 
-def with_choice(ends: Ends, estimate: float, error: float, people: float, confidence: float) -> Ends:
+def widen_for_choice(ends: Ends, estimate: float, error: float, people: float, confidence: float) -> Ends:
     """The ends of an interval over people, with the standard error of the choice added in squares."""
     if error <= 0:
         return ends

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.beliefs import commonest_hits
-from cvpl.evaluation.inference.column_choices import Folds, choice_error, read_apart, with_choice
+from cvpl.evaluation.inference.column_choices import Folds, choice_error, read_apart, widen_for_choice
 from cvpl.evaluation.inference.scores import NOTHING_LEFT, Hits, attributable, attributable_ends, score_ends
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
 from cvpl.result.inference import (
@@ -202,13 +202,13 @@ def inference_rows(attacks: Sequence[ScoredAttack], confidence: float, *, alike:
             ends = attributable_ends(one.originals, one.controls, confidence, alike=alike)
             if ends is not None:
                 fewer = min(one.originals.size, one.controls.size)
-                low, high = with_choice(ends, gain, errors[1], fewer, confidence)
+                low, high = widen_for_choice(ends, gain, errors[1], fewer, confidence)
                 ends = low, min(1.0, high)
         mine = one.originals.score
         assert mine is not None  # noqa: S101 - attacks without weights were left out
         own = score_ends(one.originals, confidence, alike=alike)
         if own is not None:
-            low, high = with_choice(own, mine, errors[0], one.originals.size, confidence)
+            low, high = widen_for_choice(own, mine, errors[0], one.originals.size, confidence)
             own = max(0.0, low), min(1.0, high)
         people, fewest = rounded_by(one.originals, one.controls)
         rows.append(

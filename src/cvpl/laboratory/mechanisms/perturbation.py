@@ -68,7 +68,7 @@ class Perturbation:
             for name, sd in (strength.named if self.noise is None else self.noise).items()
         }
         times = {name: _jittered(time, strength.seconds, rng) for name, time in table.times.items()}
-        categories = {name: _swapped(column, strength.swap, rng) for name, column in table.categories.items()}
+        categories = {name: _resample_cells(column, strength.swap, rng) for name, column in table.categories.items()}
         noisy = replace(table, numbers={**table.numbers, **numbers}, times=times, categories=categories)
         return noisy.take(rng.permutation(len(table)))
 
@@ -100,7 +100,7 @@ def _jittered(time: NDArray[np.datetime64], sd: float, rng: np.random.Generator)
     return jittered
 
 
-def _swapped(column: Coded, probability: float, rng: np.random.Generator) -> Coded:
+def _resample_cells(column: Coded, probability: float, rng: np.random.Generator) -> Coded:
     codes = column.codes.copy()
     rows = np.flatnonzero(rng.random(len(codes)) < probability)
     codes[rows] = column.codes[rng.integers(len(codes), size=len(rows))]

@@ -110,7 +110,7 @@ class DifferenceForm:
 
     def _differences(self, table: Table) -> Table:
         gone = self._columns
-        place = table.place.another()
+        place = table.place.new_storage()
         specs = [spec for spec in table.specs if spec.name not in gone]
         fetch: dict[str, Fetch] = {spec.name: partial(table.columns.__getitem__, spec.name) for spec in specs}
         roles = {spec.name: spec.role for spec in table.specs}
@@ -150,7 +150,7 @@ class RatioForm:
         return [(f"{one} / {other}", "ratio") for one, other in self.pairs]
 
     def _ratios(self, table: Table) -> Table:
-        place = table.place.another()
+        place = table.place.new_storage()
         roles = {spec.name: spec.role for spec in table.specs}
         names = [f"{one} / {other}" for one, other in self.pairs]
         specs = [ColumnSpec(name, roles[one], "numeric") for name, (one, _) in zip(names, self.pairs, strict=True)]

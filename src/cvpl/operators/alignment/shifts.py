@@ -33,7 +33,7 @@ _NEAR = 2
 
 
 @dataclass(frozen=True, eq=False)
-class ShiftedNumbers:
+class NumberShift:
     """Numbers rounded to a grid and shifted."""
 
     grid: NumberGrid
@@ -54,7 +54,7 @@ class ShiftedNumbers:
 
 
 @dataclass(frozen=True, eq=False)
-class ShiftedTimes:
+class TimeShift:
     """Times cut to steps and shifted."""
 
     grid: TimeGrid
@@ -104,7 +104,7 @@ def _shifted_numbers(own: Numbers, now: Numbers, released: Numbers) -> ColumnGra
     grids = [NumberGrid(step, 0, scale, rounding) for rounding in ROUNDED]
     rounded = [np.rint(grid(mine) * scale).astype(np.int64) for grid in grids]
     best = _best_shift(rounded, there, np.rint(before * scale).astype(np.int64), step)
-    return None if best is None else ShiftedNumbers(grids[best[0]], best[1])
+    return None if best is None else NumberShift(grids[best[0]], best[1])
 
 
 @_shifted.register(Times)
@@ -119,7 +119,7 @@ def _shifted_times(own: Times, now: Times, released: Times) -> ColumnGranularity
     step = int(np.gcd.reduce(np.diff(points)))
     grids = [TimeGrid(step, 0, rounding) for rounding in ROUNDED]
     best = _best_shift([grid(mine) for grid in grids], there, before, step)
-    return None if best is None else ShiftedTimes(grids[best[0]], best[1])
+    return None if best is None else TimeShift(grids[best[0]], best[1])
 
 
 def _best_shift(rounded: list[Ints], released: Ints, now: Ints, step: int) -> tuple[int, int] | None:

@@ -109,7 +109,7 @@ def _with_numbers(table: Table, changes: Mapping[str, Change], ordered: Collecti
         replace(spec, type="numeric") if spec.name in ordered and spec.type != "numeric" else spec
         for spec in table.specs
     )
-    place = table.place.another()
+    place = table.place.new_storage()
     fetch: dict[str, Fetch] = {spec.name: partial(table.columns.__getitem__, spec.name) for spec in table.specs}
     for name, change in changes.items():
         if name in fetch:

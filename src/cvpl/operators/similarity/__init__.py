@@ -24,7 +24,7 @@ from cvpl.operators.similarity.cosine import Cosine, CosineMeasure
 from cvpl.operators.similarity.distance import DistanceMeasure, Euclidean, Mahalanobis, fit_euclidean
 from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure, AgreementSettings
 from cvpl.operators.similarity.jaccard import Jaccard, JaccardMeasure
-from cvpl.operators.similarity.measure import ComparedRecords, EmbeddedOnDemand, Measure, SimilarityOperator
+from cvpl.operators.similarity.measure import ComparedRecords, Measure, OnDemandEmbeddings, SimilarityOperator
 from cvpl.operators.similarity.rarity import Rarity, RarityMeasure, RaritySettings
 from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer, ScoreSource
 
@@ -53,10 +53,10 @@ __all__ = [
     "CosineMeasure",
     "CosineScorer",
     "DistanceMeasure",
-    "EmbeddedOnDemand",
     "JaccardMeasure",
     "JaccardScorer",
     "Measure",
+    "OnDemandEmbeddings",
     "Rarity",
     "RarityMeasure",
     "RaritySettings",

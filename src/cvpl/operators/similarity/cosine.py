@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.compiling import worth_it
-from cvpl.operators.similarity.measure import Compared, ComparedRecords, EmbeddedOnDemand, FittingTables
+from cvpl.operators.similarity.measure import Compared, ComparedRecords, FittingTables, OnDemandEmbeddings
 from cvpl.operators.similarity.scorers import CosineScorer, ScoreSource, inner
 
 Floats = NDArray[np.float64]
@@ -76,8 +76,8 @@ class CosinesOnDemand:
     """
 
     measure: CosineMeasure
-    a: EmbeddedOnDemand
-    b: EmbeddedOnDemand
+    a: OnDemandEmbeddings
+    b: OnDemandEmbeddings
     unit: ClassVar[bool] = True
     agreement: ClassVar[None] = None
     cells: ClassVar[None] = None

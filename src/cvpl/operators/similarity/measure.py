@@ -24,7 +24,7 @@ Compared = Literal["embeddings", "binary features", "values"]
 """What a similarity compares: projected vectors, 0/1 features without a projection, or the values of the columns."""
 
 
-class EmbeddedOnDemand(Protocol):
+class OnDemandEmbeddings(Protocol):
     """Records whose embeddings are computed on request and not kept."""
 
     def __len__(self) -> int: ...
@@ -46,7 +46,7 @@ class ComparedRecords(Protocol):
     def embeddings(self) -> Floats:
         """Their embeddings, or their 0/1 features for a similarity without a projection."""
 
-    def on_demand(self) -> EmbeddedOnDemand | None:
+    def on_demand(self) -> OnDemandEmbeddings | None:
         """The same on request; None if the projection embeds only whole tables."""
 
 

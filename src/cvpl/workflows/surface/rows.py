@@ -65,7 +65,7 @@ class AttackReading:
         return risk.model_copy(update={"high": 1.0}) if self.unseen and risk.high is not None else risk
 
     @property
-    def comforts(self) -> bool:
+    def looks_safe(self) -> bool:
         """Whether the risk is within the target or, without one, cannot be told from 0: then attackers must see."""
         risk = self.risk
         return bool(self.meets_target) if self.target is not None else risk is None or risk.low is None or risk.low <= 0

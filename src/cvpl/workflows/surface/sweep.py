@@ -150,7 +150,7 @@ class Sweep:
         disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
         self._k = min(self._k, disclosure.k)
         read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, self.unseen or ())
-        if self.unseen is None and read.comforts:
+        if self.unseen is None and read.looks_safe:
             # Only a low risk needs attackers that see.
             unread = unread_findings(ensemble, self.resolved, inputs)
             read = replace(read, unseen=tuple(closing_reasons(unread)))
