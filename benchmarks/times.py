@@ -52,6 +52,7 @@ THROUGH_CHANGES = (
     "ranks_reference",
     "ranks_fellegi_sunter",
     "differences",
+    "ratios",
     "between",
     "words",
     "single_values",

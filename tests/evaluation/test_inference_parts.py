@@ -132,7 +132,9 @@ def test_people_without_weight_have_no_score():
 
 
 def test_a_vote_loses_a_factor_e_over_its_scale():
-    found = Nearest(np.array([[3, 1, -1], [-1, -1, -1]]), np.array([[2.0, 1.0, -np.inf], [-np.inf] * 3])).lead(4.0)
+    found = Nearest(
+        np.array([[3, 1, -1], [-1, -1, -1]]), np.array([[2.0, 1.0, -np.inf], [-np.inf] * 3])
+    ).profile_weights(4.0)
     np.testing.assert_allclose(found, [[1.0, np.exp(-0.25), 0.0], [0.0, 0.0, 0.0]])
 
 

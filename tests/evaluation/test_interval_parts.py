@@ -84,7 +84,7 @@ def test_what_hangs_on_rows_adds_to_the_variance_of_groups():
     row, wanted = np.arange(40) // 4, []
     for second, hanging in ((linked, 0), (np.zeros(40), 10 * 2**2)):
         sample = Sample(linked, unit, "groups", row, second)
-        assert sample.hanging(0.9) == hanging
+        assert sample.row_variance_sum(0.9) == hanging
         wanted.append(design.plus(hanging / 7.5).cautious_ends(0.75, 40, 0.95))
         assert rate_bounds(sample, 0.9, 0.95) == pytest.approx(wanted[-1])
     assert wanted[1][0] < wanted[0][0]

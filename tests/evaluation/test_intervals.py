@@ -149,9 +149,9 @@ def test_links_that_hang_on_one_row_widen_the_rate():
     """100 links on 10 rows, no second-best: 10 rows with 9 links beyond the first, 10 · 81 / (1000 · 0.1 · 0.9) = 9."""
     best, row = scores(100, 1000), np.arange(1000) % 10
     hanging = Sample(best, row=row, second=np.zeros(1000))
-    assert hanging.hanging(0.9) == 810
+    assert hanging.row_variance_sum(0.9) == 810
     assert rate_bounds(hanging, 0.9, 0.95) == pytest.approx(wilson_bounds(0.1, 1000 / (1 + 9), quantile(0.95, 999)))
-    assert Sample(best, row=row, second=best).hanging(0.9) == 0
+    assert Sample(best, row=row, second=best).row_variance_sum(0.9) == 0
 
 
 def test_nobody_linked_does_not_make_an_interval_of_width_zero():

@@ -532,7 +532,7 @@ def test_held_out_predictions_equal_those_of_models_fitted_anew():
     vectors = space.of(pair.original)
     numbers = space.number_places
     used = np.setdiff1d(np.arange(space.width), numbers)
-    model = LinearModel.solved(vectors.moments(space.neutral), space.neutral, used, numbers)
+    model = LinearModel.fit(vectors.moments(space.neutral), space.neutral, used, numbers)
     x, y = original[:, used], original[:, numbers]
     assert model(vectors) == pytest.approx(Ridge(alpha=1.0).fit(x, y).predict(x), abs=1e-9)
     others = ~np.eye(len(x), dtype=bool)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.search.best import TIE, BestCandidates
-from cvpl.search.blocks import LeftOut, together
+from cvpl.search.blocks import LeftOut, share_block
 from cvpl.tables.evaluation_only.identity import Scenario, TrueMatches
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,8 @@ def compare_with_truth(attack: Attack, matches: TrueMatches) -> Truth:
     query, row = _of_known_people(attack, matches)
     # A match shares the block even if the search skipped it.
     shared, searched = (
-        together(blocks.partitions("original", "protected"), query, row) for blocks in (attack.blocks, attack.searched)
+        share_block(blocks.partitions("original", "protected"), query, row)
+        for blocks in (attack.blocks, attack.searched)
     )
     score = np.full(len(query), -np.inf)
     score[shared] = attack.scorer.pairs(query[shared], row[shared])

@@ -240,7 +240,7 @@ def _skipped(left_out: LeftOut | None, query_order: Ints, candidate_order: Ints)
     return query[order], candidate[order]
 
 
-def together(partitions: Sequence[Partition], query: Ints, candidate: Ints) -> NDArray[np.bool_]:
+def share_block(partitions: Sequence[Partition], query: Ints, candidate: Ints) -> NDArray[np.bool_]:
     """Which of some pairs share a block in any of the partitions."""
     shared = np.zeros(len(query), dtype=bool)
     for partition in partitions:

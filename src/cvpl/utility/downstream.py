@@ -110,7 +110,7 @@ def downstream_accuracy(pair: Pair, vectorization: Vectorization, rng: np.random
             continue
         used = np.flatnonzero(is_base & ~space.restricted([target.spec.name]))
         places = np.arange(target.start, target.start + target.width)
-        by_own, by_release = (LinearModel.solved(sums, centre, used, places) for sums in (own, released))
+        by_own, by_release = (LinearModel.fit(sums, centre, used, places) for sums in (own, released))
         held_out = by_own.held_out(tested, target.lookup()[codes])
         right = _accuracy(held_out, label), _accuracy(by_release(tested), label)
         counts = np.bincount(label[label >= 0])

@@ -34,7 +34,7 @@ class LinearModel:
     root: Floats
 
     @classmethod
-    def solved(cls, sums: Moments, about: Floats, used: Places, targets: Places) -> LinearModel:
+    def fit(cls, sums: Moments, about: Floats, used: Places, targets: Places) -> LinearModel:
         """Fit the features at `targets` on those at `used`, from moments about `about`; needs at least one record."""
         total, first, second = sums
         scatter = second[np.ix_(used, used)] - np.outer(first[used], first[used]) / total

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity import ScoreSource
 from cvpl.search.best import TIE, BestCandidates
-from cvpl.search.blocks import LeftOut, Partition, together
+from cvpl.search.blocks import LeftOut, Partition, share_block
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ def shared_hits(
     A candidate within 1e-6 of the best is tied with it, as in `evaluation.truth`; a match outside the block does not
     count.
     """
-    inside = together(partitions, matches.query, matches.candidate)
+    inside = share_block(partitions, matches.query, matches.candidate)
     query, candidate = matches.query[inside], matches.candidate[inside]
     right = np.zeros(len(found))
     np.add.at(right, query, scorer.pairs(query, candidate) >= found.best[query] - TIE)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.evaluation.truth import Truth, share
-from cvpl.search.blocks import together
+from cvpl.search.blocks import share_block
 from cvpl_paper.baselines.block_pairs import listed_pairs
 
 Floats = NDArray[np.float64]
@@ -21,7 +21,7 @@ def expected_top1_hit_rate(attack: Attack, truth: Truth) -> float | None:
     has a match.
     """
     query, row = truth.matches.query, truth.matches.candidate
-    inside = np.bincount(query[together(attack.partitions, query, row)], minlength=len(attack.found))
+    inside = np.bincount(query[share_block(attack.partitions, query, row)], minlength=len(attack.found))
     return share(float(_ratio(inside, attack.found.candidates).sum()), int(truth.has_match.sum()))
 
 

@@ -36,7 +36,7 @@ from cvpl.operators.threshold import DEFAULT
 from cvpl.randomness import stream
 from cvpl.result import Canaries, Canary
 from cvpl.search.best import TIE
-from cvpl.search.blocks import together
+from cvpl.search.blocks import share_block
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair, Table
 
@@ -174,7 +174,7 @@ def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> tu
     """Check that people are found in their own table; return the fault, if there is one."""
     asked = np.arange(done.original.rows)
     own = done.scorer.pairs(asked, done.people)
-    in_block = together(done.partitions, asked, done.people)
+    in_block = share_block(done.partitions, asked, done.people)
     hits = np.where(in_block & (own >= done.found.best - TIE), 1 / np.maximum(done.found.ties, 1), 0.0)
     # A missing value may agree with anything or nothing: only people without one are certainly distinguishable.
     compared = done.attacker.vectorization.compared(done.original)

@@ -95,7 +95,9 @@ class LinkGuesses:
     def vote(self, secret: SensitiveAttribute) -> BothBeliefs:
         """The values of the nearest profiles, weighted."""
         values = self.profiles.values(secret)
-        mine, base = (None if item is None else item.beliefs(item.lead(self.scale), values) for item in self._both)
+        mine, base = (
+            None if item is None else item.beliefs(item.profile_weights(self.scale), values) for item in self._both
+        )
         return BothBeliefs(mine, base)
 
     def joined(self, secret: SensitiveAttribute, predicted: Sequence[BothBeliefs]) -> BothBeliefs:
@@ -107,7 +109,7 @@ class LinkGuesses:
                 found.append(None)
                 continue
             voted, *told = (_some((both.original, both.control)[at]) for both in (vote, *predicted))
-            weights = item.lead(self.scale)
+            weights = item.profile_weights(self.scale)
             ahead = np.divide(weights[:, 0], weights.sum(axis=1), out=np.zeros(len(weights)), where=weights[:, 0] > 0)
             found.append(_mixed(ahead, voted, reduce(add, told) / len(told)))
         return BothBeliefs(found[0], found[1])

@@ -88,6 +88,6 @@ def _gain(
     found = [highest(scorer, NEAREST, done.budget.workers) for scorer in scorers]
     values, scale, shares = profiles.values(secret), vote_scale(done, found), []
     for near, truth in zip(found, truths, strict=True):
-        hits = best_hits(near.beliefs(near.lead(scale), values), secret, truth, by_rarity=False)
+        hits = best_hits(near.beliefs(near.profile_weights(scale), values), secret, truth, by_rarity=False)
         shares.append(float(hits[truth.known].mean()) if truth.known.any() else 0.0)
     return shares[0] - sum(shares[1:])

@@ -89,7 +89,7 @@ class Nearest:
         tied = (self.score >= self.score[:, :1] - TIE) & (self.profile >= 0)
         return self.beliefs(tied.astype(np.float64), values)
 
-    def lead(self, scale: float) -> Floats:
+    def profile_weights(self, scale: float) -> Floats:
         """The weight of each profile: exp((score - best score) / scale)."""
         known = self.profile >= 0
         best = np.where(known[:, :1], self.score[:, :1], 0.0)

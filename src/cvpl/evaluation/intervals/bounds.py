@@ -62,7 +62,7 @@ class Sample:
         """1 if the best score reaches the threshold, else 0."""
         return (self.best >= threshold).astype(np.float64)
 
-    def hanging(self, threshold: float) -> float:
+    def row_variance_sum(self, threshold: float) -> float:
         """Σ_j (links that depend on row j of the release, minus one)²: n² times the variance that rows add to the rate.
 
         A link depends on its row if the second-best score does not reach the threshold. Leaving out the rows one by one
@@ -84,7 +84,7 @@ def rate_bounds(sample: Sample, threshold: float, confidence: float) -> Ends:
     linked = sample.linked(threshold)
     rate = float(linked.mean())
     spread = len(linked) * rate * (1 - rate)
-    shared = 1 + sample.hanging(threshold) / spread if spread > 0 else 1.0
+    shared = 1 + sample.row_variance_sum(threshold) / spread if spread > 0 else 1.0
     least = LEAST_EFFECT_OF_A_RATE
     drawn = sampling_design([Component(linked, sample.unit)], least=least, alike=sample.alike)
     # A block has its own part of the release, and so tells of its rows; a group does not.

@@ -86,7 +86,7 @@ def column_sets(
                     minimal = unique.copy()
                     for part in group.parts(bits):
                         minimal &= ~part
-                    _settle(minimal, size, smallest, scores, weight, group.within(is_key))
+                    _settle(minimal, size, smallest, scores, weight, group.use_only(is_key))
                     if size < len(asked):
                         bits[group.first] = unique
                     counts.append(counted)
@@ -109,7 +109,7 @@ class _Group:
         found[:, :-1], found[:, -1] = self.first, self.last
         return found
 
-    def within(self, chosen: Sequence[bool]) -> NDArray[np.bool_]:
+    def use_only(self, chosen: Sequence[bool]) -> NDArray[np.bool_]:
         """Which of the sets have chosen columns only."""
         last = np.array([chosen[at] for at in self.last])
         return last & all(chosen[at] for at in self.first)

@@ -82,7 +82,7 @@ class Scorer(ScoreSource, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class VectorScorer:
-    """Scores from inner products of two matrices, one row per record."""
+    """Scores of the rows of two matrices, one row per record."""
 
     a: Floats
     b: Floats

@@ -71,7 +71,7 @@ class CellSql:
             return text
         return iso_sql(text, self.reading.dates)
 
-    def day(self, source: Source, column: str) -> str:
+    def is_day(self, source: Source, column: str) -> str:
         """Return SQL for whether a cell is a day without a clock time."""
         pattern = _PLAIN_DAY if self.reading.dates == "iso" else LOOSE_DAY
         return f"regexp_full_match({self.iso_text(source, column)}, {literal(pattern)})"

@@ -211,7 +211,7 @@ class ColumnReader:
 
     def _days(self, source: Source, column: str) -> NDArray[np.bool_]:
         """Return which cells are a day without a clock time."""
-        query = f"SELECT {self._sql.day(source, column)} AS v FROM {quoted(source.table)}"
+        query = f"SELECT {self._sql.is_day(source, column)} AS v FROM {quoted(source.table)}"
         return np.ma.filled(self._fetch(query)["v"], False).astype(bool)
 
     def _spelled(
