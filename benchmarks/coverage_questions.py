@@ -198,7 +198,7 @@ def of_predicates(inputs: Inputs, rng: np.random.Generator) -> Iterator[Reading]
     units = None if groups is None else groups["original"]
     for row in predicate_rates(pair.original, pair.protected, pair.control, rng, units=units, confidence=together):
         yield reading("predicates, rate", str(row.columns), row.rate, row.interval)
-        yield reading("predicates, attributable", str(row.columns), row.attributable, _ends(row))
+        yield reading("predicates, attributable", str(row.columns), row.attributable, row.attributable_interval)
 
 
 def begin(world: World) -> Callable[[int], Iterator[Reading]]:

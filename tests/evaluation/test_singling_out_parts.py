@@ -123,7 +123,7 @@ def test_ten_of_the_most_exposed_in_each_role_are_enough(fewest, refused, monkey
     found = trials_exposure.exposure(linked, inside, np.random.default_rng(3))
     assert (found.refused is not None) == refused
     if not refused:
-        assert (found.most_exposed.when_in.estimate, found.most_exposed.when_out.estimate) == (1, 0)
+        assert (found.most_exposed.when_in.value, found.most_exposed.when_out.value) == (1, 0)
 
 
 def test_who_was_never_in_is_not_among_the_most_exposed():

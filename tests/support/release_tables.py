@@ -33,8 +33,8 @@ def people(rng, rows, first=0):
     )
 
 
-@pytest.fixture(scope="module")
-def tables():
+@pytest.fixture(scope="module", name="tables")
+def made_tables():
     """Originals, a release in which ages are decades and pay is gone noisy, and a control."""
     rng = np.random.default_rng(11)
     original, control = people(rng, 240), people(rng, 240, 1000)

@@ -15,11 +15,11 @@ from classes_of_people import generalized as in_decades
 from classes_of_people import people as classes_of_people
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
-from release_tables import EXACT, SETTINGS, audited, tables  # noqa: F401 - `tables` is a fixture
+from release_tables import EXACT, SETTINGS, audited, made_tables  # noqa: F401 - the fixture `tables`
 
 
 @pytest.fixture(scope="module")
-def compared(tables):  # noqa: F811
+def compared(tables):
     original, released, control = tables
     releases = {"decades": released, "copy": original}
     policies = [{"figure": "k", "min": 2}, {"figure": "singled_out_rate", "max": 1.0}]
@@ -30,7 +30,7 @@ def release(result, name):
     return next(item for item in result.releases if item.name == name)
 
 
-def test_each_release_has_the_criteria_of_its_audit(tables, compared):  # noqa: F811
+def test_each_release_has_the_criteria_of_its_audit(tables, compared):
     alone = audited(tables, EXACT)
     found = release(compared, "decades")
     assert found.criteria == alone.criteria
@@ -52,7 +52,7 @@ def test_the_promise_of_k_is_tested_for_each_release(compared):
     assert release(found, "shuffled").best_candidate.high < 1 / 20
 
 
-def test_policies_on_figures_of_the_release_are_judged(tables, compared):  # noqa: F811
+def test_policies_on_figures_of_the_release_are_judged(tables, compared):
     """The copy has unique people, and so fails k; a largest rate of 1 is met by any release with an upper end."""
     for name in ("decades", "copy"):
         found = {policy.figure: policy for policy in release(compared, name).policies}
@@ -61,7 +61,7 @@ def test_policies_on_figures_of_the_release_are_judged(tables, compared):  # noq
         assert found["singled_out_rate"].value == release(compared, name).singled_out.high
 
 
-def test_singling_out_can_be_left_out(tables):  # noqa: F811
+def test_singling_out_can_be_left_out(tables):
     original, released, control = tables
     found = cvpl.compare(original, {"decades": released}, SETTINGS | {"singling_out": False}, control=control)
     assert found.releases[0].singled_out is None
@@ -77,7 +77,7 @@ def test_the_page_and_the_terminal_show_them(compared):
 
 
 @pytest.fixture(scope="module")
-def benchmarked(tables, tmp_path_factory):  # noqa: F811
+def benchmarked(tables, tmp_path_factory):
     folder = tmp_path_factory.mktemp("questions")
     for name, table in zip(("original", "decades", "control"), tables, strict=True):
         table.to_csv(folder / f"{name}.csv", index=False)
@@ -92,7 +92,7 @@ def benchmarked(tables, tmp_path_factory):  # noqa: F811
     return cvpl.benchmark([write(folder, content)])
 
 
-def test_a_row_of_a_benchmark_has_the_criteria_of_its_audit(tables, benchmarked):  # noqa: F811
+def test_a_row_of_a_benchmark_has_the_criteria_of_its_audit(tables, benchmarked):
     alone = audited(tables, EXACT)
     (row,) = benchmarked.rows
     assert (row.criteria.k, row.criteria.unique) == (alone.criteria.k, alone.criteria.unique)

@@ -8,7 +8,7 @@ import cvpl
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
-from release_tables import COLUMNS, EXACT, audited
+from release_tables import COLUMNS, EXACT, audited, made_tables  # noqa: F401 - the fixture `tables`
 
 
 @pytest.fixture(scope="module")
