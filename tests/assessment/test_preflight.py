@@ -713,3 +713,11 @@ def test_numbers_of_the_released_rows_in_their_order_say_nothing(step):
     released = shuffled(numbers(2, 400))
     seen = findings(numbers(1, 400), released.assign(index=np.arange(400) * step), CONFIG, numbers(3, 400))
     assert "renamed_columns" not in seen
+
+
+def test_row_numbers_with_gaps_may_be_those_of_the_original():
+    """Records were dropped, and the others kept their numbers and their order."""
+    kept = np.sort(np.random.default_rng(5).permutation(500)[:400])
+    released = shuffled(numbers(2, 400)).assign(index=kept)
+    seen = findings(numbers(1, 500), released, CONFIG, numbers(3, 400))
+    assert seen["renamed_columns"].closes_gate

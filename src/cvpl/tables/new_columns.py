@@ -2,7 +2,7 @@
 
 A code that was joined from the originals' values, or a weighted sum of their numbers, singles people out under a name
 of its own. A column of few values says little, and one that numbers the records in their order says nothing of anybody.
-Numbers in another order may be those of the original's rows.
+Numbers in another order, or with gaps, may be those of the original's rows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 TELLING = 0.5
 """The least number of different values per record."""
-DENSE = 0.5
-"""Whole numbers number the records if they ascend from one to the next, and at least so many of those in their range
-occur."""
 
 
 def telling_new_columns(
@@ -45,9 +42,9 @@ def _is_telling(con: duckdb.DuckDBPyConnection, released: Source, name: str) -> 
     ordered = f"SELECT cell, number, lag(number) OVER (ORDER BY place) AS previous FROM ({numbers})"
     query = (
         "SELECT count(DISTINCT cell), count(cell), count(*) FILTER (WHERE number = trunc(number)), "
-        f"count(*) FILTER (WHERE number <= previous), max(number) - min(number) + 1 FROM ({ordered})"
+        f"min(number - previous), max(number - previous) FROM ({ordered})"
     )
-    distinct, known, whole, falling, reach = con.execute(query).fetchall()[0]
+    distinct, known, whole, shortest, longest = con.execute(query).fetchall()[0]
     if distinct < TELLING * released.rows:
         return False
-    return not (distinct == known == whole and not falling and distinct >= DENSE * reach)
+    return not (distinct == known == whole and 0 < shortest == longest)
