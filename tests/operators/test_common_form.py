@@ -30,8 +30,10 @@ def stays(count: int, rng: np.random.Generator, unit: str) -> pd.DataFrame:
     return pd.DataFrame({"admitted": admitted, "discharged": discharged, "weight": rng.integers(0, 5, count)})
 
 
-@pytest.mark.parametrize(("unit", "seen"), [("s", True), ("h", False)])
-def test_the_time_of_day_outlasts_a_shift_by_whole_days(unit, seen):
+@pytest.mark.parametrize(
+    ("unit", "cut", "seen"), [("s", "s", True), ("s", "min", True), ("s", "D", False), ("h", "h", False)]
+)
+def test_the_time_of_day_outlasts_a_shift_by_whole_days(unit, cut, seen):
     """Times are shifted by days of their own, so differences change too; whole hours tell hardly anybody apart."""
     rng = np.random.default_rng(4)
     everybody = stays(3 * PEOPLE, rng, unit)
@@ -39,9 +41,10 @@ def test_the_time_of_day_outlasts_a_shift_by_whole_days(unit, seen):
     released = original.sample(frac=1, random_state=2)
     for name in ("admitted", "discharged"):
         released[name] += pd.to_timedelta(np.rint(150 * rng.normal(size=PEOPLE)), unit="D")
+        released[name] = released[name].dt.floor(cut)
     found = cvpl.audit(original, released, CONFIG, control=control, attackers=["differences"])
     power = next(one.power for one in found.attackers[0].power if one.false_rate == 0.05)
-    assert power == 1.0 if seen else power < 0.5
+    assert power > 0.95 if seen else power < 0.5
     grains = {one.column: one.grain for one in found.alignment}
     assert ("time of admitted" in grains) == seen
 

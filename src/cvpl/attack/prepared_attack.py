@@ -110,7 +110,7 @@ def _common_form(pair: Pair, attacker: Attacker, held: Table, protected: Table, 
     compared = attacker.vectorization.compared(people)
     if attacker.alignment == "ratios":
         return RatioForm.of(people, compared)
-    return DifferenceForm.of(granularity, people, compared)
+    return DifferenceForm.of(granularity, people, protected, compared)
 
 
 def rank_form(

@@ -76,19 +76,19 @@ class DifferenceForm:
     pairs: tuple[tuple[str, str], ...]
     days: frozenset[str] = frozenset()
     """The times that are whole days for all people: their differences are too, whatever the clock of the release."""
-    clocks: tuple[str, ...] = ()
-    """The times whose time of day is compared."""
+    clocks: tuple[tuple[str, float], ...] = ()
+    """The times whose time of day is compared, and the step in microseconds to which the release cut it."""
 
     @classmethod
-    def of(cls, granularity: Granularity, people: Table, columns: Sequence[str]) -> DifferenceForm:
+    def of(cls, granularity: Granularity, people: Table, released: Table, columns: Sequence[str]) -> DifferenceForm:
         """The pairs of times, and of numbers of one unit, among these columns of originals and controls."""
         times = [spec.name for spec in people.specs if spec.type == "datetime"]
         days = frozenset(name for name in times if _are_days(people.columns[name]))
         pairs = compared_differences(people, columns)
-        paired = {name for pair in pairs for name in pair}
-        return cls(
-            granularity, pairs, days, tuple(name for name in times if name in paired and _has_clock(people, name))
-        )
+        paired = [name for name in times if any(name in pair for pair in pairs)]
+        steps = {name: _clock_step(released.columns[name]) for name in paired}
+        clocks = tuple((name, step) for name, step in steps.items() if _has_clock(people.columns[name], step))
+        return cls(granularity, pairs, days, clocks)
 
     def apply(self, table: Table) -> Table:
         """The attacker's differences; differences of coarsened values would be off by the rounding of both."""
@@ -102,7 +102,7 @@ class DifferenceForm:
         """The granularity of the other columns, and the differences."""
         kept = self.granularity.without(self._columns).describe(grid)
         differences = ((f"{one} - {other}", "difference") for one, other in self.pairs)
-        return [*kept, *differences, *((f"time of {name}", "time of day") for name in self.clocks)]
+        return [*kept, *differences, *((f"time of {name}", "time of day") for name, _ in self.clocks)]
 
     @property
     def _columns(self) -> set[str]:
@@ -119,10 +119,10 @@ class DifferenceForm:
             specs.append(ColumnSpec(name, roles[one], "numeric"))
             apart = _difference(table.columns[one], table.columns[other])
             fetch[name] = place.put(_whole(apart) if {one, other} <= self.days else apart)
-        for clock in self.clocks:
+        for clock, step in self.clocks:
             name = f"time of {clock}"
             specs.append(ColumnSpec(name, roles[clock], "numeric"))
-            fetch[name] = place.put(_time_of_day(table.columns[clock]))
+            fetch[name] = place.put(_time_of_day(table.columns[clock], step))
         return Table(table.name, table.rows, tuple(specs), Columns(fetch), place)
 
 
@@ -192,9 +192,14 @@ def compared_differences(people: Table, columns: Sequence[str]) -> tuple[tuple[s
     return (*combinations(times, 2), *alike)
 
 
-def _has_clock(people: Table, name: str) -> bool:
-    """Whether the time of day of a column tells people apart."""
-    return len(np.unique(_known(people.columns[name]) % _DAY)) >= FEWEST_CLOCKS
+def _clock_step(released: ColumnData) -> float:
+    """The largest step, in microseconds, of which all released times of day are multiples; 0 if all are midnight."""
+    return float(np.gcd.reduce((_known(released) % _DAY).astype(np.int64))) if released.known().any() else 0.0
+
+
+def _has_clock(column: ColumnData, step: float) -> bool:
+    """Whether the time of day of a column, cut to this step, tells people apart."""
+    return step > 0 and len(np.unique(_known(column) % _DAY // step)) >= FEWEST_CLOCKS
 
 
 def _known(column: ColumnData) -> Floats:
@@ -213,9 +218,9 @@ def _are_days(column: ColumnData) -> bool:
     return bool(np.all(_known(column) % _DAY == 0))
 
 
-def _time_of_day(column: ColumnData) -> Numbers:
-    """Microseconds since midnight; NaN where the time is missing."""
-    values = column.ordinal() % _DAY
+def _time_of_day(column: ColumnData, step: float) -> Numbers:
+    """Steps since midnight; NaN where the time is missing."""
+    values = column.ordinal() % _DAY // step
     return Numbers(values, values, values)
 
 
