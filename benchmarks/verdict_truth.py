@@ -3,6 +3,10 @@
 The threshold is where a share a of the population outside the release is linked. In each world it is set by 20,000
 fresh controls, so that its own error hardly counts; the share of that world's people who reach it is then averaged over
 worlds. A reference is as large as in the audit: half of the audit's control.
+
+Some evidence on a person depends on who else is asked: how common a value is, or whose points a record lies between.
+There the fresh controls come in pools as large as the audit's control, each asked together with the originals, and
+fewer of them where pools are small.
 """
 
 from __future__ import annotations
@@ -12,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from cvpl.assessment.combined import COMBINED
@@ -25,11 +28,13 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.combined_evidence import FOLDS, Standardization, assign_folds, logistic_regression
 from cvpl.evaluation.control import Roc
 from cvpl.tables.columns import Table
-from verdict_worlds import Setting, config_of, draw, people, table_of
+from verdict_worlds import Floats, Setting, config_of, draw, people, table_of
 
 FALSE_RATES = (0.05, 0.10, 0.20, 0.30)
 CONTROLS = 20_000
-"""Fresh controls of each world."""
+"""Fresh controls of each world, ..."""
+POOLS = {"values": 100, "between": 10}
+"""... in at most so many pools, where the evidence depends on who else is asked."""
 WORLDS = 5
 """Worlds of each setting: 100,000 controls in all."""
 
@@ -80,43 +85,54 @@ def expected_figure(setting: Setting, name: str, worlds: int = WORLDS, controls:
 
 def scores_of(
     setting: Setting, resolved: ResolvedConfig, name: str, rng: np.random.Generator, controls: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """The evidence for the originals of one fresh world, and for so many fresh controls of it."""
     if name == COMBINED:
         return combined_scores_of(setting, resolved, rng, controls)
     attacker = resolved.attackers[name]
-    # Only attackers with a reference look at the control; the others need none of the setting's size.
-    world = draw(setting, rng, None if attacker.needs_reference else 2)
-    done = attack_as_audited(world.pair(), resolved, attacker)
-    asked = with_control(done, table_of(setting.kind, "control", people(setting.kind, controls, rng)))
-    found = asked.search_control()
-    assert found is not None  # noqa: S101 - every attacker of the family maps others
-    return done.scores, asked.evidence("control", found)
+    done = attack_as_audited(draw(setting, rng).pair(), resolved, attacker)
+    mine, base = [], []
+    for asked in asked_of_fresh_controls(done, setting, people(setting.kind, controls, rng)):
+        mine.append(asked.evidence("original", asked.found))
+        base.append(asked.evidence("control", asked.search_control()))
+    return np.concatenate(mine), np.concatenate(base)
+
+
+def asked_of_fresh_controls(
+    done: Attack, setting: Setting, fresh: Floats, shared: SharedWork | None = None
+) -> list[Attack]:
+    """The same attack on fresh controls: on all at once, or in pools if its evidence depends on who else is asked."""
+    most = POOLS.get(done.attacker.evidence)
+    size = len(fresh) if most is None else max(1, len(done.control_rows))
+    starts = range(0, max(1, len(fresh) - size + 1), size)[:most]
+    pools = [table_of(setting.kind, "control", fresh[start : start + size]) for start in starts]
+    return [with_control(done, pool, shared if most is None else None) for pool in pools]
 
 
 def combined_scores_of(
     setting: Setting, resolved: ResolvedConfig, rng: np.random.Generator, controls: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """The same for the combined attacker, fitted on the world's own people and controls as in an audit.
 
-    A fold of the fresh controls is scored by the model that scores the same fold of the originals.
+    A fold of the fresh controls is scored by the model that scores the same fold of the originals. Where a member asks
+    in pools, no member is asked of more people than fill them.
     """
     pair = draw(setting, rng).pair()
-    fresh = table_of(setting.kind, "control", people(setting.kind, controls, rng))
+    fresh = people(setting.kind, controls, rng)
     mine, base, others, asked = [], [], [], np.arange(pair.control.rows)
     shared, shared_later = SharedWork(), SharedWork()
     for attacker in resolved.able(pair.control.rows, pair).values():
         done = attack_as_audited(pair, resolved, attacker, shared)
-        later = replace(with_control(done, fresh), shared=shared_later)
         mine.append(done.scores)
         base.append((done.control_rows, done.evidence("control", done.search_control())))
-        others.append(later.evidence("control", later.search_control()))
+        pools = asked_of_fresh_controls(done, setting, fresh, shared_later)
+        others.append(np.concatenate([later.evidence("control", later.search_control()) for later in pools]))
         asked = np.intersect1d(asked, done.control_rows)
     members = (
         np.column_stack(mine),
         np.column_stack([found[np.searchsorted(rows, asked)] for rows, found in base]),
     )
-    strangers = np.column_stack(others)
+    strangers = np.column_stack([scores[: min(map(len, others))] for scores in others])
     folds = assign_folds(len(members[0]), len(members[1]), rng)
     scores, beyond = np.zeros(len(members[0])), np.zeros(len(strangers))
     for fold in range(FOLDS):
@@ -139,7 +155,7 @@ def attack_as_audited(
     return attack(pair, attacker, **settings, shared=shared)
 
 
-def with_control(done: Attack, control: Table) -> Attack:
+def with_control(done: Attack, control: Table, shared: SharedWork | None = None) -> Attack:
     """The same attack, fitted on the same tables and with the same reference, that asks other people as controls."""
     held = done.attacker.view(control)
     seen = held if done.form is None else done.form.apply(held)
@@ -153,5 +169,5 @@ def with_control(done: Attack, control: Table) -> Attack:
         control_rows=np.arange(seen.rows, dtype=np.int64),
         blocks=blocks,
         searched=narrowed(blocks, done.levers, tables, space, done.seed),
-        shared=SharedWork(),
+        shared=shared or SharedWork(),
     )
