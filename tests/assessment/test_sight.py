@@ -135,7 +135,7 @@ def audited(release, attackers=SEEING, seed=0, kinds=KINDS, size=200, **more):
     return _audit(original, made.iloc[rng.permutation(len(made))], control, attackers, kinds, **more)
 
 
-def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=None, canaries=True, **more):
+def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=None, canaries=True, settings=None, **more):
     column = {"role": "quasi_identifier", "recoded": recoded}
     config = {
         "columns": {name: column | {"type": kind} for name, kind in kinds.items()},
@@ -144,6 +144,7 @@ def _audit(original, made, control, attackers=SEEING, kinds=KINDS, recoded=None,
         "sensitivity": False,
         "seed": 3,
         "search": {"threads": 1},
+        **(settings or {}),
     }
     return cvpl.audit(original, made.reset_index(drop=True), config, control=control, attackers=attackers, **more)
 
@@ -408,12 +409,48 @@ def test_planted_people_have_no_relative_among_the_reference(monkeypatch):
         assert not set(units[reference]) & set(units[asked])
 
 
-def test_without_a_control_nothing_is_asked():
-    """There is no risk to comfort with."""
+def test_without_a_control_columns_alone_are_asked():
+    """Planted people need a control, but a gate on another figure must not pass what no attacker can read."""
     rng = np.random.default_rng(4)
     original, strangers = people(200, rng), people(200, rng)
-    found = {item.check for item in _audit(original, hashed(strangers, rng), None, BLINDED).preflight}
-    assert not found & {"unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"}
+    result = _audit(original, hashed(strangers, rng), None, BLINDED)
+    found = {item.check for item in result.preflight}
+    assert "unread_columns" in found
+    assert not found & {"originals_not_found", "change_not_seen", "coarse_classes"}
+    assert "there is no control, and no attacker can read column" in result.verdict.sentence
+    plain = _audit(original, original.sample(frac=1, random_state=1), None, BLINDED)
+    assert "no attacker can read" not in plain.verdict.sentence
+
+
+@pytest.mark.parametrize("figure", ["power_at_5", "top1_hit_rate"])
+def test_a_gate_on_true_matches_stays_closed_over_columns_that_nobody_can_read(figure):
+    """Links are counted by row number, and whoever has the key of the hashes finds everybody."""
+    rng = np.random.default_rng(4)
+    original = people(200, rng)
+    truth = {"original": "row_number", "protected": "row_number"}
+    settings = {"truth": truth, "policy": {"figure": figure, "max": 0.3}}
+    result = _audit(original, hashed(original, rng), None, BLINDED, settings=settings)
+    assert [policy.met for policy in result.policies] == [False]
+    assert any("no attacker can read" in reason for reason in result.policies[0].reasons)
+
+
+def test_rare_labels_under_new_names_are_unread():
+    """Common labels as they were read as a column that is understood; whoever has the tokens finds everybody."""
+    rng = np.random.default_rng(8)
+    shares = np.r_[np.full(3, 0.2), np.full(40, 0.01)]
+    labels = [[f"{column}{label}" for label in range(43)] for column in "abcd"]
+    kinds = dict.fromkeys("abcd", "category")
+    drawn = [np.array(names)[rng.choice(43, 1_200, p=shares)] for names in labels]
+    everybody = pd.DataFrame(dict(zip("abcd", drawn, strict=True)))
+    original, control = everybody[:400].reset_index(drop=True), everybody[400:].reset_index(drop=True)
+    tokens = {name: name if int(name[1:]) < 3 else f"t{rng.integers(10**9)}" for names in labels for name in names}
+    merged = {name: name if int(name[1:]) < 3 else f"other {name[0]}" for names in labels for name in names}
+    found = {
+        change: {item.check for item in _audit(original, original.replace(new), control, BLINDED, kinds).preflight}
+        for change, new in (("tokens", tokens), ("merged", merged))
+    }
+    assert "unread_columns" in found["tokens"]
+    assert "unread_columns" not in found["merged"]
 
 
 @pytest.mark.parametrize("release", [with_noise, hashed, coarse, logged])

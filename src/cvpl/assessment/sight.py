@@ -97,10 +97,11 @@ def with_sight(
 
 
 def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """The findings on what the attackers cannot see; empty without a control, which a low figure needs."""
-    if not _compared_with_control(ensemble, inputs):
-        return []
+    """The findings on what the attackers cannot see; without a control, those on columns alone."""
     form = _form(ensemble, resolved, inputs.pair)
+    if not _compared_with_control(ensemble, inputs):
+        columns = (*_unread(form, resolved), *_alone(form, resolved, ensemble, inputs.pair.original))
+        return [*columns, *_declared(form, resolved)]
     found = [*_unread(form, resolved), *_originals(ensemble, inputs.pair.original), *_shifted(ensemble)]
     planted = planted_people(ensemble, form, resolved, inputs.pair)
     if planted is not None and not planted.coarse and not planted.seen:
@@ -155,11 +156,9 @@ def unseen_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
 
 def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """Those of them that hold for any attacker: columns that cannot be read, or that stand under another name."""
-    found = _of_tables(resolved, inputs)
-    if _compared_with_control(ensemble, inputs):
-        form = _form(ensemble, resolved, inputs.pair)
-        found += [*_unread(form, resolved), *_alone(form, resolved, ensemble, inputs.pair.original)]
-    return unseen(found)
+    form = _form(ensemble, resolved, inputs.pair)
+    columns = (*_unread(form, resolved), *_alone(form, resolved, ensemble, inputs.pair.original))
+    return unseen([*_of_tables(resolved, inputs), *columns])
 
 
 def _of_tables(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:

@@ -142,7 +142,7 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
         return Verdict(kind="not_assessable", sentence=stopped(f"The risk of this release is not assessable: {reason}"))
     risk, certain = figures.risk, figures.certain
     if risk is None or risk.basis != "control" or risk.low is None or risk.high is None:
-        return _undetermined(figures, figures.missing)
+        return _undetermined(figures, figures.missing + ("" if figures.blind is None else f", and {figures.blind}"))
     if figures.control_fault is not None:
         return _undetermined(figures, figures.control_fault)
     if risk.low > 0:
@@ -194,7 +194,7 @@ def _undetermined(figures: VerdictFigures, missing: str) -> Verdict:
     elif right.low is not None and right.high is not None:
         basis = "true_matches"
         people = count_in(right.estimate, right.low, right.high, IN_IT)
-        least = "at least " if figures.lower_bound else ""
+        least = "at least " if figures.lower_bound or figures.blind is not None else ""
         sentence += f"; by the true matches the best candidate is right for {least}{people}"
     else:
         sentence += "; true matches are known, but they have no interval"

@@ -44,6 +44,9 @@ NOT_TURNED = 0.05
 """What a column on the same scale adds to the agreement of directions if it is not turned around."""
 KNOWN_LABELS = 0.5
 """Labels are taken for the originals' own if at least this share of the released records has one of them."""
+STRANGE, FEWEST_STRANGE = 0.15, 3
+"""... but a column is unread if this share of the records has one of as many labels that the originals lack, and there
+are at least half as many of these as of the originals' labels that the release lacks: rare labels under new names."""
 ASSOCIATED = 0.15
 """The least rank correlation with another column that can show whether a recoding is understood."""
 WIDER = 0.75
@@ -358,9 +361,19 @@ class _Fit:
                 return ColumnSight(name, "unread", "its labels are not those of the originals")
         if self.shared[name] < KNOWN_LABELS:
             return ColumnSight(name, "unread", "its labels are not those of the originals")
+        if self._partly_renamed(name):
+            return ColumnSight(name, "unread", "some of its labels are not those of the originals")
         if np.isin(released, self.groups[name]).any():
             return ColumnSight(name, "as_is", telling=True)
         return self._known_label_sight(name)
+
+    def _partly_renamed(self, name: str) -> bool:
+        """Whether labels of many records stand under names of their own, where others are the originals'."""
+        own, there = (codes[codes >= 0] for codes in self.codes[name])
+        strange = np.unique(np.setdiff1d(there, np.append(own, self.groups[name])))
+        gone = np.setdiff1d(own, there)
+        share = 1 - self.shared[name]
+        return share >= STRANGE and len(strange) >= max(FEWEST_STRANGE, len(gone) / 2)
 
     def _known_label_sight(self, name: str) -> ColumnSight:
         """Whether labels go with the same values of other columns, and do not have each other's shares.
