@@ -721,3 +721,28 @@ def test_row_numbers_with_gaps_may_be_those_of_the_original():
     released = shuffled(numbers(2, 400)).assign(index=kept)
     seen = findings(numbers(1, 500), released, CONFIG, numbers(3, 400))
     assert seen["renamed_columns"].closes_gate
+
+
+def test_empty_cells_that_a_release_keeps_close_the_gate():
+    """All values are other people's, but who has which cells empty is as before; of strangers nothing is said."""
+    rng = np.random.default_rng(3)
+
+    def drawn(rows, empty=None):
+        values = pd.DataFrame(rng.normal(size=(rows, 12)).round(3), columns=[f"c{at}" for at in range(12)])
+        return values.mask(rng.random(values.shape) < 0.4 if empty is None else empty)
+
+    original, control = drawn(400), drawn(800)
+    kept, strangers = drawn(400, original.isna().to_numpy()[rng.permutation(400)]), drawn(400)
+    columns = {name: {"role": "quasi_identifier", "type": "numeric"} for name in original}
+    config = {"columns": columns, "attacker": "default", "canaries": False, "sensitivity": False, "seed": 1}
+    config["policy"] = {"figure": "risk", "max": 0.3}
+    results = [cvpl.audit(original, made, config, control=control, attackers=["paper"]) for made in (kept, strangers)]
+    found = [{item.check: item for item in result.preflight if item.check == "empty_cells"} for result in results]
+    theirs, others = original.isna().apply(tuple, axis=1), control.isna().apply(tuple, axis=1)
+    alone = pd.concat([theirs, others]).value_counts().loc[lambda counts: counts == 1].index
+    assert found[0]["empty_cells"].closes_gate
+    assert found[0]["empty_cells"].count == pytest.approx(theirs.isin(alone).sum(), abs=10)
+    assert "by empty cells that nobody else has" in results[0].verdict.sentence
+    assert not results[0].policies[0].met
+    assert not found[1]
+    assert "empty cells" not in results[1].verdict.sentence

@@ -27,7 +27,11 @@ CONTROL_HIDES = {
     "control_lacks_columns": "the control lacks columns that originals and release have",
 }
 """Findings by which a control makes the risk look too low: a risk that is indistinguishable from 0 means nothing."""
-COPIES = {"exact_copies": "unchanged", "near_copies": "with at most one value changed"}
+COPIES = {
+    "exact_copies": "unchanged",
+    "near_copies": "with at most one value changed",
+    "empty_cells": "by empty cells that nobody else has",
+}
 """The checks that look for rows of originals in the release, and what they found."""
 
 

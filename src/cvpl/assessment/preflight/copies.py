@@ -5,6 +5,9 @@ all but one. Equal rows also occur by chance, especially in tables with few cate
 originals have significantly more of them than the control. Without a control, or if no control has a copy, chance is
 estimated from the originals: how often an original's row equals another original's. A control with far more copies than
 its rows have among originals and controls contains people who are in the release.
+
+Which cells of a row are empty can tell people apart too, and is kept by many methods that change the values. With a
+control, those people are counted whose pattern of empty cells is theirs alone, and occurs in the release.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ from cvpl.wording import in_words, people_in_words
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-EXACT, NEAR = "exact_copies", "near_copies"
+EXACT, NEAR, EMPTY = "exact_copies", "near_copies", "empty_cells"
 FAR_COPIES = 0.05
 """Controls with this many more copies than chance gives count as people in the release."""
 RARE_DOUBLES = 0.005
@@ -115,6 +118,8 @@ def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Di
         for check, flags, controls, place in kinds
         if flags.any() and (check == EXACT or bool((flags & ~mine.exact).any()))
     ]
+    if others is not None:
+        found += _empty_cells(asked, pair, disclosure)
     if pair.control is None or others is None or not others.exact.any():
         return found
     usual = _chance_of_controls(pair.original, pair.control, pair.protected.rows)
@@ -132,6 +137,28 @@ def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Di
             )
         )
     return found
+
+
+def _empty_cells(asked: Sequence[Table], pair: Pair, disclosure: Disclosure) -> list[out.Finding]:
+    """The people who are alone with their pattern of empty cells, and it occurs in the release."""
+    tables = (*asked, pair.protected)
+    missing = [
+        np.packbits(np.column_stack([~table.columns[n].known() for n in _names(table)]), axis=1) for table in tables
+    ]
+    patterns, codes = np.unique(np.vstack(missing), axis=0, return_inverse=True)
+    mine, others, released = np.split(codes.reshape(-1), np.cumsum([table.rows for table in tables[:-1]]))
+    alone = np.bincount(np.concatenate([mine, others]), minlength=len(patterns)) == 1
+    there = np.bincount(released, minlength=len(patterns)) > 0
+    kept = alone & there & patterns.any(axis=1)
+    if not kept[mine].any():
+        return []
+    chance = Chance(float(kept[others].mean()), 0.0)
+    found = _finding(EMPTY, kept[mine], kept[others], chance, pair.original.rows, disclosure)
+    return [found] if found.closes_gate else []
+
+
+def _names(table: Table) -> list[str]:
+    return [spec.name for spec in table.specs]
 
 
 def _too_many(controls: Bools, chance: Chance) -> bool:
@@ -182,7 +209,11 @@ def copies_message(
     check: str, count: int, k: int, share: float, expected: float, with_control: bool, closes: bool, where: str
 ) -> str:
     """The sentence about copies of originals."""
-    what = "unchanged" + where if check == EXACT else "with at most one value changed"
+    what = {
+        EXACT: "unchanged" + where,
+        NEAR: "with at most one value changed",
+        EMPTY: "by empty cells that nobody else has",
+    }[check]
     people = people_in_words(count, k, "original", None)
     people = f"row of {people} is" if count == 1 else f"rows of {people} are"
     others = "of the control" if with_control else "expected by chance"

@@ -78,6 +78,8 @@ def _checks(result: AuditResult) -> list[str]:
         steps.append(
             "Find out why rows of originals are in the release, and remove them or change more of their values."
         )
+    if "empty_cells" in checks:
+        steps.append("Fill empty cells, or empty others at random: which cells of a row are empty identifies people.")
     if "control_lacks_columns" in checks:
         steps.append("Pass a control with all columns of the originals: attackers cannot use columns that it lacks.")
     if "control_overlaps" in checks:
