@@ -33,7 +33,7 @@ BLIND = (
     "release_shifted",
 )
 NEARLY_ALL = 0.995
-COPIES = ("exact_copies", "near_copies")
+COPIES = ("exact_copies", "near_copies", "empty_cells")
 
 
 @dataclass
