@@ -37,7 +37,7 @@ from cvpl.randomness import stream
 from cvpl.result.inference import InferenceRow
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 CONFIDENCE = 0.95
 ATTACKERS = ("rarity", "unprojected")

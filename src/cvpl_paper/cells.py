@@ -33,7 +33,7 @@ from cvpl.evaluation.truth import (
 from cvpl.randomness import stream
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.columns import Pair
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 from cvpl.tables.in_memory import matches_of, pair_of
 from cvpl.utility import utility
 from cvpl_paper.baselines.agreement import Comparison

@@ -33,8 +33,8 @@ from cvpl.randomness import stream
 from cvpl.search.blas_threads import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
+from cvpl.workflows.planned_audit import read_plan
 from cvpl.workflows.protect import Protector
-from cvpl.workflows.reading import read_plan
 from cvpl.workflows.split import split
 from cvpl_paper.real_tables import TABLES, Change, RealTable
 from cvpl_paper.weighed import weighed

@@ -16,7 +16,7 @@ from cvpl.config.family import FAMILY
 from cvpl.estimates import Estimate
 from cvpl.laboratory.mechanisms.perturbation import Perturbation
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 EXACT = [
     name

@@ -11,7 +11,7 @@ from cvpl.assessment import screening
 from cvpl.config import query_limits
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 CONFIG = {
     "columns": {

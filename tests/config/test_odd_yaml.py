@@ -14,7 +14,7 @@ from cvpl.config.policy_file import read_policy
 from cvpl.errors import InputError
 from cvpl.operators.vectorization.space import FeatureSpace
 from cvpl.result.file import read_any, read_result
-from cvpl.tables.meaning.hierarchy import read_hierarchy
+from cvpl.tables.meaning.labels import read_hierarchy
 
 COLUMNS = "columns: {age: {role: attribute, type: numeric}}\nattacker: paper\n"
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

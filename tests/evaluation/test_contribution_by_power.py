@@ -21,7 +21,7 @@ from cvpl.result import BlockSizeClass
 from cvpl.search.blocks import Partition
 from cvpl.search.budget import Budget
 from cvpl.search.threads import threads
-from cvpl.tables.evaluation_only.evaluation_only import EvaluationOnly
+from cvpl.tables.evaluation_only import EvaluationOnly
 from worlds import COLUMNS, make_pair
 
 PEOPLE = 400

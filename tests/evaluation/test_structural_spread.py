@@ -19,7 +19,7 @@ from cvpl.evaluation.contribution import (
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.projection import components_of
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 
 @pytest.mark.parametrize("people", [30, 230])

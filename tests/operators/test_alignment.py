@@ -29,7 +29,7 @@ from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.workflows.audit import plan_audit

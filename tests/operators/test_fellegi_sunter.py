@@ -20,7 +20,7 @@ from cvpl.operators.similarity.patterns import Patterns
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.best import TIE
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 from cvpl_paper.baselines.agreement import Comparison, compare_tables
 from cvpl_paper.baselines.agreement_patterns import count_patterns
 from cvpl_paper.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link

@@ -27,7 +27,7 @@ from cvpl.operators.similarity.match_agreement import (
 )
 from cvpl.operators.similarity.patterns import Patterns
 from cvpl.operators.similarity.record_patterns import record_patterns
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 LABEL = {"role": "attribute", "type": "category"}
 NUMBER = {"role": "attribute", "type": "numeric"}

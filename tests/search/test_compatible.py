@@ -31,8 +31,8 @@ from cvpl.search.compatible.box_join import meeting_boxes
 from cvpl.search.compatible.class_sets import ClassSets
 from cvpl.search.exact import find_best
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.evaluation_only.identity import IdentityKeys
-from cvpl.tables.meaning.allowed_labels import allowed_labels
+from cvpl.tables.evaluation_only import IdentityKeys
+from cvpl.tables.meaning.labels import allowed_labels
 from cvpl.tables.pair import read_inputs
 from examples import examples
 from search_checks import assert_same, units

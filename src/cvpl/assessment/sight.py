@@ -39,7 +39,7 @@ from cvpl.operators.recoding import ColumnSight
 from cvpl.randomness import stream
 from cvpl.result.sight import ALIKE, ALONE, COARSE, DECLARED, DISTURBED, SHIFTED, UNREAD, UNSEEN, unseen
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.keys.row_keys import row_keys
+from cvpl.tables.keys import row_keys
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]

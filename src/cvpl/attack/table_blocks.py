@@ -18,7 +18,7 @@ from cvpl.search.compatible.box_join import meeting_boxes
 from cvpl.search.compatible.class_sets import ClassSets
 from cvpl.search.levers import Levers, cut_off, draw, sub_divide
 from cvpl.tables.columns import Table
-from cvpl.tables.keys.components import components
+from cvpl.tables.keys import components
 
 Ints = NDArray[np.int64]
 

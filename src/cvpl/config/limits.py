@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from cvpl.config.problems import problems_of
 from cvpl.config.written import LimitsConfig
 from cvpl.errors import UsageError
-from cvpl.tables.source.limits import Limits
+from cvpl.tables.source.reading_settings import Limits
 from cvpl.wording import unknown_names
 
 LimitsLike = Mapping[str, int | str]

@@ -21,10 +21,9 @@ from cvpl.operators.projection import Saved
 from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.evaluation_only.identity import IdentityKeys
-from cvpl.tables.meaning.hierarchy import read_hierarchy
-from cvpl.tables.source.limits import Limits
-from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.evaluation_only import IdentityKeys
+from cvpl.tables.meaning.labels import read_hierarchy
+from cvpl.tables.source.reading_settings import Limits, Reading
 from cvpl.wording import did_you_mean, unknown_names
 
 

@@ -25,7 +25,7 @@ from cvpl.operators.vectorization import Vectorization
 from cvpl.search.budget import Budget
 from cvpl.search.levers import Levers
 from cvpl.tables.columns import ColumnSpec, Pair
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.wording import unknown_names
 

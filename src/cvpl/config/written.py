@@ -20,9 +20,8 @@ from cvpl.result.rounding import SUPPRESS_BELOW
 from cvpl.search.levers import Approximate
 from cvpl.settings import Settings
 from cvpl.tables.columns import OBSERVABLE, Role, Type
-from cvpl.tables.meaning.local_spellings import Dates, Decimal
-from cvpl.tables.source.encoding import Encoding
-from cvpl.tables.source.limits import Limits
+from cvpl.tables.meaning.protected_values import Dates, Decimal
+from cvpl.tables.source.reading_settings import Encoding, Limits
 
 
 class ColumnConfig(Settings):

@@ -13,7 +13,8 @@ from cvpl.operators.blocking import Lsh, Match
 from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
 from cvpl.operators.similarity import Agreement, Rarity, Similarity
 from cvpl.operators.threshold import Calibrate, Threshold
-from cvpl.operators.vectorization import Encoding, Scaling
+from cvpl.operators.vectorization import Encoding as ColumnEncoding
+from cvpl.operators.vectorization import Scaling
 from cvpl.settings import Settings
 
 ScenarioName = Literal["motivated_intruder", "neighbour", "journalist", "marketer", "data_holder"]
@@ -23,7 +24,7 @@ class VectorizationConfig(Settings):
     """The attacker's default choices; columns may override them."""
 
     scale: Scaling = "z_score"
-    encode: Encoding = "one_hot"
+    encode: ColumnEncoding = "one_hot"
     missing: Literal["neutral", "indicator"] = "neutral"
 
 

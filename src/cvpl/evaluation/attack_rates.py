@@ -16,7 +16,7 @@ from cvpl.evaluation.control import Basis, Roc, attributable_rate
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import Truth, evaluate_truth, own_match_left_out
 from cvpl.search.best import BestCandidates
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 
 Floats = NDArray[np.float64]
 

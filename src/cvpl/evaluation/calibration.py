@@ -16,7 +16,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.errors import InputError, Problem
 from cvpl.operators.projection import Umap
 from cvpl.operators.threshold import Calibrate
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 
 Floats = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.result import ColumnLikeness, ControlLikeness
 from cvpl.result.rounding import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, Labels, Table
-from cvpl.tables.keys.row_keys import row_keys
+from cvpl.tables.keys import row_keys
 
 ALPHA = 1e-5
 """The nominal false-alarm rate of the tests of columns; the docs give the measured one of all tests."""

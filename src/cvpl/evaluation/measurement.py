@@ -24,7 +24,7 @@ from cvpl.operators.threshold import Calibrate
 from cvpl.randomness import stream
 from cvpl.search.best import BestCandidates
 from cvpl.search.pairs import PairSimilarities, candidate_similarities
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.evaluation.exchanged_rows import never_reached
-from cvpl.tables.keys.row_hash import Keys
+from cvpl.tables.keys import Keys
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

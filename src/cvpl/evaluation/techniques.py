@@ -24,8 +24,8 @@ from cvpl.operators.alignment import detect
 from cvpl.randomness import stream
 from cvpl.result import ColumnTechnique
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair
-from cvpl.tables.evaluation_only.identity import TrueMatches
-from cvpl.tables.meaning.allowed_labels import allowed_labels
+from cvpl.tables.evaluation_only import TrueMatches
+from cvpl.tables.meaning.labels import allowed_labels
 
 Bools = NDArray[np.bool_]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut, share_block
-from cvpl.tables.evaluation_only.identity import Scenario, TrueMatches
+from cvpl.tables.evaluation_only import Scenario, TrueMatches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -35,7 +35,7 @@ from cvpl.operators.blocking import (
     truncated,
 )
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.meaning.allowed_labels import allowed_labels
+from cvpl.tables.meaning.labels import allowed_labels
 
 Floats = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from cvpl.spark.cluster_table import ClusterTable, Reader
 from cvpl.spark.guarding import Guarded
 from cvpl.spark.packing import pack, unpack
 from cvpl.tables.columns import Table
-from cvpl.tables.keys.row_hash import hash_columns
+from cvpl.tables.keys import hash_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -35,14 +35,12 @@ from cvpl.spark.session import session_for
 from cvpl.spark.sharing import Sharing
 from cvpl.spark.sources import ClusterSource, source_of
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.evaluation_only.identity import ROW_NUMBER
+from cvpl.tables.evaluation_only import ROW_NUMBER
 from cvpl.tables.pair import Inputs
-from cvpl.tables.source.frames import is_spark_frame
-from cvpl.tables.source.own_parquet import OwnParquet
 from cvpl.tables.source.reading_settings import Reading
-from cvpl.workflows.planned_audit import PlannedAudit
+from cvpl.tables.source.source import OwnParquet, is_spark_frame
+from cvpl.workflows.planned_audit import PlannedAudit, PlanOptions, read_tables, settle_plan
 from cvpl.workflows.proposal import Proposal, propose_here
-from cvpl.workflows.reading import PlanOptions, read_tables, settle_plan
 
 Tables = Mapping[str, OwnParquet]
 

@@ -28,7 +28,7 @@ from cvpl.evaluation.control import Roc
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.record_exposure import Exposures, exposures, exposures_of_units
 from cvpl.files import check_outputs, write_whole
-from cvpl.tables.evaluation_only.ids import id_values
+from cvpl.tables.evaluation_only import id_values
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
 

@@ -19,7 +19,7 @@ from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Trun
 from cvpl.result import Sensitivity, Variation
 from cvpl.search.budget import Budget
 from cvpl.tables.columns import Pair
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 
 ASKED = 2_000
 """The most originals, and the most controls, that are searched."""

@@ -23,8 +23,7 @@ from cvpl.evaluation.intervals.shares import wilson_bounds
 from cvpl.result.published import Disclosure
 from cvpl.search.threads import threads
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.keys.row_hash import Keys
-from cvpl.tables.keys.row_keys import keys_without_one, row_keys
+from cvpl.tables.keys import Keys, keys_without_one, row_keys
 from cvpl.wording import in_words, people_in_words
 
 Floats = NDArray[np.float64]

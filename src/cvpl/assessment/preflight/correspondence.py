@@ -18,7 +18,7 @@ from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
 from cvpl.result.published import Disclosure
 from cvpl.result.rounding import grid_of
 from cvpl.tables.columns import Pair
-from cvpl.tables.evaluation_only.identity import ROW_NUMBER, TrueMatches
+from cvpl.tables.evaluation_only import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
 from cvpl.wording import in_words
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.meaning.label_covers import covers
+from cvpl.tables.meaning.labels import covers
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

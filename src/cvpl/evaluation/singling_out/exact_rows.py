@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.tables.keys.row_hash import Keys
+from cvpl.tables.keys import Keys
 
 
 @dataclass(frozen=True)

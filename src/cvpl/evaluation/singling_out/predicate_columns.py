@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels
-from cvpl.tables.meaning.allowed_labels import AllowedLabels, allowed_labels
+from cvpl.tables.meaning.labels import AllowedLabels, allowed_labels
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]

@@ -19,13 +19,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
 
 FEWEST_RANKED = 4
 """With fewer rounds people are not ranked: the estimates can be worse than rarity alone."""
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 def evidence_of_rounds(scores: Floats, inside: Bools) -> Floats:
@@ -74,9 +72,7 @@ def _normal_rank(rarity: Floats) -> Floats:
     return np.asarray(ndtri(middle / (2 * len(rarity))))
 
 
-def _variances(
-    evidence: Floats, known: Bools, rounds: NDArray[np.int64], means: Floats, line: Floats
-) -> tuple[float, float]:
+def _variances(evidence: Floats, known: Bools, rounds: Ints, means: Floats, line: Floats) -> tuple[float, float]:
     """σ² within people and τ² between people beyond the line, by moments, less its standard error; at least 0."""
     within = np.where(known, (evidence - means[:, None]) ** 2, 0.0).sum()
     freedom = int(np.maximum(0, rounds - 1).sum())

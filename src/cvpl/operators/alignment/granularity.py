@@ -70,7 +70,7 @@ def detect(original: Table, protected: Table) -> Granularity:
     """Estimate the granularity of the release from the values of the two tables alone.
 
     Each column is analysed separately, over all records; a column that is not coarser than the attacker's has no entry.
-    See `Cells.of` for intervals and time spans, `fitting` for grids, `label_covers` for labels.
+    See `Cells.of` for intervals and time spans, `fitting` for grids, `tables.meaning.labels` for labels.
     """
     grains: dict[str, ColumnGranularity] = {}
     suppressed: dict[str, float] = {}

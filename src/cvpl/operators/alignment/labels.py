@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec, Labels
-from cvpl.tables.meaning.label_covers import covers
+from cvpl.tables.meaning.labels import covers
 
 
 @dataclass(frozen=True, eq=False)

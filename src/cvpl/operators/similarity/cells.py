@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Table
-from cvpl.tables.meaning.label_covers import covers
+from cvpl.tables.meaning.labels import covers
 
 Array = Any
 Codes = NDArray[np.int32]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
-from cvpl.tables.keys.row_hash import STEP, Keys, mixed
+from cvpl.tables.keys import STEP, Keys, mixed
 
 Ints = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.groups.rarity_deciles import rarity
 from cvpl.evaluation.trials.person_ranking import FEWEST_RANKED, evidence_of_rounds, expected_evidence
 from cvpl.files import write_whole
-from cvpl.workflows.reading import read_tables
+from cvpl.workflows.planned_audit import read_tables
 from cvpl.workflows.trial.assembly import FinishedTrial
 from cvpl.workflows.trial.readings import Strongest, linked_people
 

@@ -36,7 +36,7 @@ from cvpl.workflows.draws.command import CommandStopped
 from cvpl.workflows.draws.making import Draw, ReleaseNotMade, keeping_output, mechanism_seed
 from cvpl.workflows.draws.mechanism import MechanismRunner
 from cvpl.workflows.draws.strongest import faults_of, place_in_rows, scores_by_row, with_canaries_once
-from cvpl.workflows.reading import read_tables
+from cvpl.workflows.planned_audit import read_tables
 from cvpl.workflows.trial.people import TrialPeople
 
 Floats = NDArray[np.float64]
