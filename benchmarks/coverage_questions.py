@@ -35,7 +35,7 @@ from cvpl.evaluation.membership import area_interval, area_under_curve
 from cvpl.evaluation.singling_out.predicate_rates import predicate_rates
 from cvpl.randomness import stream
 from cvpl.result.inference import InferenceRow
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.planned_audit import read_plan
 

@@ -31,7 +31,7 @@ from cvpl.evaluation.truth import (
     total_recall,
 )
 from cvpl.randomness import stream
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only import TrueMatches
 from cvpl.tables.in_memory import matches_of, pair_of

@@ -30,7 +30,7 @@ from cvpl.evaluation.truth import (
 from cvpl.files import private_folder
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.randomness import stream
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
 from cvpl.workflows.planned_audit import read_plan

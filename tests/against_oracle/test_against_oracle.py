@@ -24,7 +24,7 @@ from cvpl.evaluation.control import FALSE_RATES, attributable_rate, power_at
 from cvpl.evaluation.distributions import exceedance
 from cvpl.evaluation.growth import growth_law
 from cvpl.evaluation.measurement import measure
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from examples import TIMES, examples
 from oracle import figures
 from oracle.attack import attack as oracle_attack

@@ -12,7 +12,7 @@ from cvpl.evaluation.groups.draw_by_unit import people_draw
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, Rarity
 from cvpl.randomness import stream
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import Labels, Numbers
 from worlds import COLUMNS, make_pair
 

@@ -12,7 +12,7 @@ from cvpl.config.loading import load
 from cvpl.config.manifest import read_manifests
 from cvpl.config.policy_file import read_policy
 from cvpl.errors import InputError
-from cvpl.operators.vectorization.space import FeatureSpace
+from cvpl.operators.vectorization.vectors import FeatureSpace
 from cvpl.result.file import read_any, read_result
 from cvpl.tables.meaning.labels import read_hierarchy
 

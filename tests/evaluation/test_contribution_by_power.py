@@ -19,8 +19,7 @@ from cvpl.evaluation.measurement import measure
 from cvpl.operators.similarity import Rarity, RaritySettings
 from cvpl.result import BlockSizeClass
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
-from cvpl.search.threads import threads
+from cvpl.search.machine import Budget, threads
 from cvpl.tables.evaluation_only import EvaluationOnly
 from worlds import COLUMNS, make_pair
 

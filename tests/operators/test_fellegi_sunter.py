@@ -15,8 +15,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.errors import LimitError
 from cvpl.evaluation.truth import evaluate_truth
 from cvpl.operators.blocking import Blocking, Key
-from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
-from cvpl.operators.similarity.patterns import Patterns
+from cvpl.operators.similarity.match_agreement import Parameters, Patterns, maximize
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.best import TIE
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times

@@ -16,7 +16,6 @@ from typing import TypedDict
 
 from cvpl import result as out
 from cvpl.assessment.attacker_outcome import AttackerOutcome, compared
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.combined import COMBINED, combine
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, perturbed
@@ -40,6 +39,7 @@ from cvpl.evaluation.risk import (
 from cvpl.randomness import stream
 from cvpl.result import BestCandidate, Risk, SelfRate, Validity
 from cvpl.result.verdict import RiskBasis
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 _MANY = 3

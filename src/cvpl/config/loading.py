@@ -18,8 +18,8 @@ from cvpl.config.written_attacker import AttackerConfig
 from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.operators.projection import Saved
-from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
+from cvpl.search.machine import Budget, usual_memory
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.meaning.labels import read_hierarchy

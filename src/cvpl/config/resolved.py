@@ -22,8 +22,8 @@ from cvpl.evaluation.population import population_size
 from cvpl.operators.alignment import compared_differences, compared_ratios
 from cvpl.operators.similarity import generalized_columns
 from cvpl.operators.vectorization import Vectorization
-from cvpl.search.budget import Budget
 from cvpl.search.levers import Levers
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import ColumnSpec, Pair
 from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.source.reading_settings import Reading

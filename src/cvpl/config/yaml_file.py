@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from cvpl.errors import InputError, Problem
-from cvpl.files.input_file import read_bounded
+from cvpl.files.reading import read_bounded
 
 MOST_MEGABYTES = 10
 """The largest file that is read as YAML."""

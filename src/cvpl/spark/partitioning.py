@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.block_words import block_words
-from cvpl.operators.blocking import Key
+from cvpl.operators.blocking import Key, block_words
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster_table import ClusterTable, Reader

@@ -26,7 +26,7 @@ from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
 from cvpl.evaluation.groups.draw_by_unit import people_draw
-from cvpl.search.budget import usual_memory
+from cvpl.search.machine import usual_memory
 from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, read_step, search_all
 from cvpl.spark.cluster import Cluster, on_cluster
 from cvpl.spark.one_task import ask_at_once

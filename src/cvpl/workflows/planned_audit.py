@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.assessment.audit_result import Assessment, audit_result
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
 from cvpl.assessment.diagnostics.compared_control import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks
@@ -36,7 +35,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
 from cvpl.evaluation.calibration import check_calibration
 from cvpl.evaluation.control_likeness import ControlTests
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import BackgroundWorker, one_blas_thread
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.evaluation_only import EvaluationOnly, TrueMatches
 from cvpl.tables.pair import Inputs, check_files, read_inputs

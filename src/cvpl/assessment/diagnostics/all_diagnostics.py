@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference
@@ -40,6 +39,7 @@ from cvpl.result import (
     SinglingOut,
     TailShare,
 )
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 TABLES = ("original", "protected")

@@ -37,7 +37,7 @@ from cvpl.randomness import stream
 from cvpl.result import Canaries, Canary
 from cvpl.search.best import TIE
 from cvpl.search.blocks import share_block
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import Pair, Table
 
 Floats = NDArray[np.float64]

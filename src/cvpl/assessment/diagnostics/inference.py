@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import cast
 
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.sensitive_searches import SensitiveSearches
 from cvpl.assessment.diagnostics.several_attributes import reconstruction
 from cvpl.assessment.ensemble import EnsembleOutcome
@@ -44,6 +43,7 @@ from cvpl.randomness import stream
 from cvpl.result import Finding, Inference, ReleaseInference, SecretInference
 from cvpl.result.inference import AttackerName
 from cvpl.result.sight import blind
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 NOT_ASKED = "not asked for; set `inference: true`"

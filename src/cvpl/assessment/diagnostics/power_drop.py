@@ -33,7 +33,7 @@ from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import evaluate_truth
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from cvpl.attack.shared_work import SharedWork
 from cvpl.evaluation.attack_rates import AttackRates, attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.result import Sensitivity, Variation
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only import TrueMatches
 

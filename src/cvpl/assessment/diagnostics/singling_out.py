@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.singling_out.column_sets import LARGEST, column_sets
 from cvpl.evaluation.singling_out.exact_rows import ExactRowCounts, exact_rows
@@ -24,6 +23,7 @@ from cvpl.result import (
     SudaScores,
     UniqueRecords,
 )
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 SHOWN = 10

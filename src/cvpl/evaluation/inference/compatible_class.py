@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cvpl.evaluation.criteria.classes import combined_codes
 from cvpl.evaluation.inference.beliefs import Beliefs, normalized
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
-from cvpl.operators.similarity.cells import ColumnCells, cell_kinds
+from cvpl.operators.similarity.containment import ColumnCells, cell_kinds
 from cvpl.tables.columns import Table
 
 Codes = NDArray[np.int32]

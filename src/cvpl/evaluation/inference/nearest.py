@@ -21,7 +21,7 @@ from cvpl.evaluation.inference.beliefs import Beliefs, normalized
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.operators.similarity import AgreementScorer, Scorer
 from cvpl.search.best import TIE
-from cvpl.search.threads import threads
+from cvpl.search.machine import threads
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]

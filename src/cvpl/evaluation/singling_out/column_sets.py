@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
 from cvpl.evaluation.singling_out.shared_codes import SharedCodes
 from cvpl.evaluation.singling_out.tally import Tally
-from cvpl.search.threads import threads
+from cvpl.search.machine import threads
 
 Flags = NDArray[np.uint8]
 Ints = NDArray[np.int64]

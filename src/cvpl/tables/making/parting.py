@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.files.input_file import FileState
+from cvpl.files.reading import FileState
 from cvpl.tables.source.connection import connected, literal, quoted, within_memory
 from cvpl.tables.source.csv_file import delimiter_of, is_csv, raw_records
 from cvpl.tables.source.dialect import guess_dialect

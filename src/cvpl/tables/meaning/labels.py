@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.files.input_file import read_bounded
+from cvpl.files.reading import read_bounded
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.meaning.protected_values import is_suppressed, read_number
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cvpl.errors import InputError, LimitError
-from cvpl.files.duckdb_instance import new_instance
+from cvpl.files.reading import new_instance
 
 if TYPE_CHECKING:
     import duckdb

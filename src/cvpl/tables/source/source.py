@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cvpl.errors import CvplError, InputError, Problem
-from cvpl.files.input_file import FileState, not_a_file
+from cvpl.files.reading import FileState, not_a_file
 from cvpl.tables.source.connection import only_file, quoted
 from cvpl.tables.source.csv_file import is_csv, load_csv
 from cvpl.tables.source.other_formats import load_database, read_workbook

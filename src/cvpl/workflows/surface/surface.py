@@ -29,7 +29,7 @@ from cvpl.errors import InputError, UsageError
 from cvpl.files import private_folder
 from cvpl.operators.blocking import Lsh
 from cvpl.result.surface import Strength
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.draws.making import FAILED, ReleaseNotMade
 from cvpl.workflows.planned_audit import read_tables

@@ -27,7 +27,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError
 from cvpl.evaluation.risk import best_candidate
 from cvpl.files import private_folder
-from cvpl.files.input_file import FileState
+from cvpl.files.reading import FileState
 from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.result import Finding
 from cvpl.tables.making.parting import part

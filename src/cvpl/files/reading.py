@@ -1,4 +1,4 @@
-"""Files that are read: what kind of thing a path leads to, how much of it is read, and whether it stays the same."""
+"""Files that are read: what a path leads to, how much of it is read, and the one place where DuckDB is opened."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import errno
 import stat
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cvpl.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    import duckdb
+
 
 _KINDS = (
     (stat.S_ISDIR, "this is a folder, not a file", "Name a file in it."),
@@ -88,3 +93,23 @@ def _identity(path: Path) -> tuple[int, int, int, int] | None:
     except OSError:
         return None
     return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns
+
+
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "temp_directory": "",  # what does not fit the memory is refused: on disk a kill would leave it readable
+    "autoinstall_known_extensions": False,  # or a name in a file of somebody else would start a download
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,  # no password that the user keeps for DuckDB is ever needed
+}
+
+
+def new_instance() -> duckdb.DuckDBPyConnection:
+    """Open an empty DuckDB in memory, which loads no extension and never asks the network.
+
+    Local files can be read, since Parquet is read late. So nothing that others have written may run in it: no SQL, and
+    no view or generated column of a database file.
+    """
+    import duckdb  # noqa: PLC0415 - loaded when a table is
+
+    return duckdb.connect(config=_SETTINGS)
