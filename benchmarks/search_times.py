@@ -32,7 +32,7 @@ from cvpl.attack.representation import fit_representation
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.attack.tolerances import find_tolerances
 from cvpl.config.loading import load
-from cvpl.config.query_limits import FEWEST_ASKED, MOST_PAIRS
+from cvpl.config.resolved import FEWEST_ASKED, MOST_PAIRS
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import GaussianCopula, Mondrian, Perturbation
 from cvpl.laboratory.simulation import Touchpoints

@@ -17,13 +17,13 @@ from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.embedding import linear
-from cvpl.evaluation.block_sizes import block_sizes
-from cvpl.evaluation.contribution import structural
-from cvpl.evaluation.distributions import compare
+from cvpl.evaluation.attack_figures import block_sizes
+from cvpl.evaluation.columns import structural
 from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import (
     blocking_recall,
+    compare,
     false_link_rate,
     matching_recall,
     precision_at_1,

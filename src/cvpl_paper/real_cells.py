@@ -20,13 +20,7 @@ from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.truth import (
-    blocking_recall,
-    false_link_rate,
-    matching_recall,
-    top1_hit_rate,
-    total_recall,
-)
+from cvpl.evaluation.truth import blocking_recall, false_link_rate, matching_recall, top1_hit_rate, total_recall
 from cvpl.files import private_folder
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.randomness import stream

@@ -15,7 +15,7 @@ from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import beyond_error, copies_message, copy_findings
 from cvpl.config.loading import load
 from cvpl.reports.sections.next_steps import next_steps
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables import pair
 from cvpl.workflows.planned_audit import read_plan, read_tables
 from examples import TIMES, examples

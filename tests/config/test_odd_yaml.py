@@ -8,9 +8,8 @@ import pytest
 
 from cvpl.attack.saved_projection import load_projection
 from cvpl.cli.main import run
-from cvpl.config.loading import load
+from cvpl.config.loading import load, read_policy
 from cvpl.config.manifest import read_manifests
-from cvpl.config.policy_file import read_policy
 from cvpl.errors import InputError
 from cvpl.operators.vectorization.vectors import FeatureSpace
 from cvpl.result.file import read_any, read_result

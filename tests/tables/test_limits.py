@@ -14,8 +14,7 @@ import pytest
 
 import cvpl
 from cvpl.cli.main import run
-from cvpl.config.limits import limits_of, parse_limits
-from cvpl.config.loading import load
+from cvpl.config.loading import limits_of, load, parse_limits
 from cvpl.errors import InputError, LimitError
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.meaning.reading import ColumnReader

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cvpl.errors import InputError, LimitError, Problem
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables import pair as pair_module
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.meaning.reading import ColumnReader

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cvpl import result as out
-from cvpl.result.compliance import ComplianceStatus, Promise
-from cvpl.result.rounding import grid_of
+from cvpl.result.publishing import grid_of
+from cvpl.result.questions import ComplianceStatus, Promise
 from cvpl.tables.evaluation_only import TrueMatches
 
 _TOLERANCE = 1e-9

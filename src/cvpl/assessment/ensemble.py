@@ -26,13 +26,14 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE, Estimate
-from cvpl.evaluation.groups.draw_by_unit import people_draw
-from cvpl.evaluation.measurement import Measurement, measure
-from cvpl.evaluation.risk import (
+from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.measurement import (
+    Measurement,
     RiskReading,
     best_candidate,
     certain_risk,
     choose_reading,
+    measure,
     risk_by_control,
     risk_by_matches,
 )

@@ -19,7 +19,7 @@ from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.planning.progress import SCREENING, ProgressCallback, prefix_progress
 from cvpl.attack.people_draw import EACH_ROW
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.groups.draw_by_unit import people_draw
+from cvpl.evaluation.groups.units import people_draw
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.evaluation_only import EvaluationOnly, Unit

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.kinds import ColumnData, Labels, Numbers, Times
 
 __all__ = [

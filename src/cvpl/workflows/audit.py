@@ -22,9 +22,7 @@ from cvpl.assessment.planning.speed import measure_speed
 from cvpl.assessment.planning.work import Work
 from cvpl.assessment.warnings import warning_sections
 from cvpl.attack.saved_projection import save_projection
-from cvpl.config.limits import LimitsLike
-from cvpl.config.loading import ConfigLike
-from cvpl.config.named_files import named_files
+from cvpl.config.loading import ConfigLike, LimitsLike, named_files
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.evaluation.contradictions import AuditWarning

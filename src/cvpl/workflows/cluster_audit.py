@@ -21,11 +21,10 @@ from cvpl.assessment.planning.progress import Phase, ProgressCallback, WholeProg
 from cvpl.assessment.planning.work import Work
 from cvpl.attack.prepared_attack import prepare
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.config.limits import LimitsLike
-from cvpl.config.loading import ConfigLike
+from cvpl.config.loading import ConfigLike, LimitsLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.evaluation.groups.draw_by_unit import people_draw
+from cvpl.evaluation.groups.units import people_draw
 from cvpl.search.machine import usual_memory
 from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, read_step, search_all
 from cvpl.spark.cluster import Cluster, on_cluster

@@ -30,11 +30,10 @@ from cvpl.assessment.sight import with_sight
 from cvpl.assessment.verdict import verdict
 from cvpl.attack.shared_work import SharedWork
 from cvpl.config.loading import ConfigLike, load
-from cvpl.config.query_limits import FIRST_ANSWER_PEOPLE
-from cvpl.config.resolved import ResolvedConfig
+from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.evaluation.calibration import check_calibration
 from cvpl.evaluation.control_likeness import ControlTests
+from cvpl.evaluation.rates import check_calibration
 from cvpl.search.machine import BackgroundWorker, one_blas_thread
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.evaluation_only import EvaluationOnly, TrueMatches

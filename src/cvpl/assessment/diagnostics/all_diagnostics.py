@@ -20,10 +20,10 @@ from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.columns import column_techniques
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.tail import tail
-from cvpl.evaluation.techniques import column_techniques
 from cvpl.randomness import stream
 from cvpl.result import (
     ColumnTechnique,

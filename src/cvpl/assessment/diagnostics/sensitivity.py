@@ -14,7 +14,7 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
 from cvpl.attack.shared_work import SharedWork
-from cvpl.evaluation.attack_rates import AttackRates, attack_rates, searched_base
+from cvpl.evaluation.rates import AttackRates, attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.result import Sensitivity, Variation
 from cvpl.search.machine import Budget

@@ -26,7 +26,7 @@ from cvpl.operators.alignment.rounding import (
     decimal_places,
 )
 from cvpl.operators.recoding import Recoding
-from cvpl.result.rounding import ALL_NUMBERS, RoundingGrid
+from cvpl.result.publishing import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, Columns, ColumnSpec, Fetch, Numbers, Table, Times
 
 Floats = NDArray[np.float64]

@@ -20,7 +20,7 @@ from cvpl.operators.alignment.rounding import (
     fit_numbers,
     fit_times,
 )
-from cvpl.result.rounding import ALL_NUMBERS, RoundingGrid
+from cvpl.result.publishing import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.meaning.labels import covers
 from cvpl.wording import percent

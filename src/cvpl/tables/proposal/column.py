@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.meaning.labels import covers
 from cvpl.tables.meaning.protected_values import (

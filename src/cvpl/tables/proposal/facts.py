@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.keys import mixed
 from cvpl.tables.meaning.labels import respelled
 from cvpl.tables.meaning.protected_values import SUPPRESSED_WORDS, possible_orders

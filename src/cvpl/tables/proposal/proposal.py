@@ -18,8 +18,7 @@ import numpy as np
 import yaml
 
 from cvpl.errors import InputError, Problem
-from cvpl.result.published import Disclosure
-from cvpl.result.rounding import SUPPRESS_BELOW
+from cvpl.result.publishing import SUPPRESS_BELOW, Disclosure
 from cvpl.tables.columns import OBSERVABLE, ColumnSpec
 from cvpl.tables.evaluation_only import ROW_NUMBER
 from cvpl.tables.identifiers.values import could_be_dialled, is_email

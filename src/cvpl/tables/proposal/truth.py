@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.evaluation_only import ROW_NUMBER, IdentityKeys, read_matches
 from cvpl.tables.meaning.protected_values import (
     PLAIN_COMMA_NUMBER,

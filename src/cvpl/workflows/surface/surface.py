@@ -28,7 +28,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.files import private_folder
 from cvpl.operators.blocking import Lsh
-from cvpl.result.surface import Strength
+from cvpl.result.mechanisms import Strength
 from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.draws.making import FAILED, ReleaseNotMade

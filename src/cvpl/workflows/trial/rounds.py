@@ -25,7 +25,7 @@ from cvpl.attack.attack import attack
 from cvpl.attack.shared_work import SharedWork
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError
-from cvpl.evaluation.risk import best_candidate
+from cvpl.evaluation.measurement import best_candidate
 from cvpl.files import private_folder
 from cvpl.files.reading import FileState
 from cvpl.operators.threshold import DEFAULT, Calibrate

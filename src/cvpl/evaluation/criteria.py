@@ -1,4 +1,4 @@
-"""All formal criteria of one release.
+"""All formal criteria of one release, from its classes of records with equal quasi-identifiers.
 
 t-closeness     how far the sensitive values of a class are from those of the whole release (Li et al., 2007)
 δ-presence      how sure an attacker who has the whole population can be that a person is in the release
@@ -11,25 +11,30 @@ risk            that a class of f_j records has in the population is unknown; gi
                 with success probability p_j, and the risk of a record is the mean of 1 / F_j
 compatible      a suppressed cell may have any value, as sdcMicro counts; ARX and pycanon take it for a value of its
 sizes           own. Such classes are never smaller, so k is never smaller either
+
+How many people of the population are unique in it, estimated from the class sizes of a sample. Both estimators take the
+records for a simple random sample of the population. They are those of ARX.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.criteria.classes import Codes, EquivalenceClasses, combined_codes
-from cvpl.evaluation.criteria.diversity import ClassValueCounts, Diversity, diversity
-from cvpl.evaluation.criteria.population_uniques import pitman_uniques, zayatz_uniques
 from cvpl.operators.alignment import detect
+from cvpl.operators.blocking import compressed
 from cvpl.tables.columns import ColumnData, Table
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.float64]
+
+
 Basis = Literal["release", "estimated", "population"]
 
 MOST_COMPARED = 100_000_000
@@ -327,3 +332,246 @@ def compatible_sizes(columns: Sequence[Codes], rows: int) -> Ints | None:
             counts = np.bincount(keys[len(mine) :], minlength=int(keys.max()) + 1)
             sizes[mine] += counts[keys[: len(mine)]]
     return sizes
+
+
+Codes = NDArray[np.int32]
+
+_LARGEST = 1 << 62
+
+
+def combined_codes(columns: Sequence[Codes], rows: int) -> Ints:
+    """A number from 0 on for each record, equal for records that are equal in all columns.
+
+    A code of -1 is a missing or suppressed value, and counts as a value of its own. Without columns all records are
+    equal.
+    """
+    keys, size = np.zeros(rows, dtype=np.int64), 1
+    for codes in columns:
+        values = int(codes.max(initial=-1)) + 2
+        if size * values > _LARGEST:
+            keys, size = compressed(keys, size)
+        keys *= values
+        keys += codes
+        keys += 1
+        size *= values
+    return compressed(keys, size)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class EquivalenceClasses:
+    """The class of each record, numbered from 0, and the number of records of each class."""
+
+    of: Ints
+    sizes: Ints
+
+    @classmethod
+    def by(cls, columns: Sequence[Codes], rows: int) -> EquivalenceClasses:
+        """The classes of records that are equal in all columns; see `combined_codes`."""
+        of = combined_codes(columns, rows)
+        return cls(of, np.bincount(of).astype(np.int64))
+
+    @property
+    def records(self) -> int:
+        """The number of records."""
+        return len(self.of)
+
+    @property
+    def count(self) -> int:
+        """The number of classes."""
+        return len(self.sizes)
+
+    @property
+    def k(self) -> int | None:
+        """The size of the smallest class, k of k-anonymity; None without records."""
+        return int(self.sizes.min()) if self.count else None
+
+    @cached_property
+    def size_of_record(self) -> Ints:
+        """The size of each record's class."""
+        return self.sizes[self.of]
+
+    @property
+    def average_size(self) -> float | None:
+        """Records per class, n / J; None without records."""
+        return self.records / self.count if self.count else None
+
+    @property
+    def largest(self) -> int | None:
+        """The size of the largest class; None without records."""
+        return int(self.sizes.max()) if self.count else None
+
+    def share_in_sizes(self, first: int, last: int | None) -> float | None:
+        """The share of records in classes of `first` to `last` records, both included; None without records."""
+        if not self.records:
+            return None
+        inside = (self.sizes >= first) & (True if last is None else self.sizes <= last)
+        return float(self.sizes[inside].sum()) / self.records
+
+
+@dataclass(frozen=True, eq=False)
+class ClassValueCounts:
+    """How often each sensitive value occurs in each class, one entry for each pair that occurs.
+
+    Entries are sorted by class, then by value. A missing value (code -1) is a value of its own, after all others.
+    """
+
+    of: Ints
+    value: Ints
+    count: Ints
+    sizes: Ints
+    values: int
+    """The number of different values in the whole release."""
+
+    @classmethod
+    def of_secret(cls, classes: EquivalenceClasses, secret: Codes) -> ClassValueCounts:
+        """Count the values of a sensitive column in each class."""
+        known = int(secret.max(initial=-1)) + 1
+        codes = np.where(secret >= 0, secret, known).astype(np.int64)
+        used, codes = np.unique(codes, return_inverse=True)
+        width = max(1, len(used))
+        pairs, count = np.unique(classes.of * width + codes.reshape(len(secret)), return_counts=True)
+        return cls(pairs // width, pairs % width, count.astype(np.int64), classes.sizes, len(used))
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """l-diversity of one sensitive column.
+
+    `distinct` is the least number of different values in a class. `entropy` is the largest l of entropy l-diversity,
+    exp of the least entropy of a class. `recursive_c` belongs to recursive (c, l)-diversity with l = `distinct`: the
+    release has it for every c above this number; None for l = 1, where every release has it.
+    """
+
+    distinct: int
+    entropy: float
+    recursive_c: float | None
+
+
+def diversity(counts: ClassValueCounts) -> Diversity | None:
+    """The l-diversity of one sensitive column; None without records."""
+    if not len(counts.sizes):
+        return None
+    distinct = int(np.bincount(counts.of).min())
+    c = recursive_c(counts, distinct) if distinct > 1 else None
+    return Diversity(distinct, entropy_l(counts), c)
+
+
+def entropy_l(counts: ClassValueCounts) -> float:
+    """exp(min over classes of -Σ q_v log q_v), where q_v is the share of value v in the class."""
+    share = counts.count / counts.sizes[counts.of]
+    entropy = np.bincount(counts.of, -share * np.log(share))
+    return float(np.exp(max(0.0, entropy.min())))
+
+
+def recursive_c(counts: ClassValueCounts, level: int) -> float:
+    """The largest r_1 / (r_l + ... + r_m) over classes; r_1 >= r_2 >= ... are the counts of the values of a class.
+
+    Recursive (c, l)-diversity asks for r_1 < c (r_l + ... + r_m) in every class, so it holds for every c above this
+    ratio. Every class needs at least l different values.
+    """
+    order = np.lexsort((-counts.count, counts.of))
+    of, count = counts.of[order], counts.count[order]
+    starts = np.searchsorted(of, np.arange(len(counts.sizes)))
+    rank = np.arange(len(of)) - starts[of]
+    tail = np.bincount(of[rank >= level - 1], count[rank >= level - 1], minlength=len(counts.sizes))
+    return float((count[starts] / tail).max())
+
+
+_STEPS, _ACCURACY = 300, 1e-9
+
+
+def zayatz_uniques(sizes: Ints, population: int) -> float | None:
+    """Zayatz's estimate (1991) of the number of population uniques.
+
+        E_1 N / n · (E_1 / J) P(1 | 1) / Σ_j (E_j / J) P(1 | j)        P(1 | j): hypergeometric, one of j is drawn
+
+    E_j is the number of classes of j records, J of all classes, n of records, N of people in the population. None
+    without records, and 0 without a unique record.
+    """
+    if not len(sizes):
+        return None
+    records = int(sizes.sum())
+    size, classes = np.unique(sizes, return_counts=True)
+    if size[0] != 1:
+        return 0.0
+    one = np.array([_one_drawn(int(j), records, population) for j in size])
+    given = classes[0] * one[0] / float((classes * one).sum())
+    return float(classes[0] * given * population / records)
+
+
+def _one_drawn(j: int, records: int, population: int) -> float:
+    """The probability that exactly one of j people is among `records` drawn of the population."""
+    others = records - 1
+    if population - j < others:
+        return 0.0
+    logs = math.log(j) + _log_choose(population - j, others) - _log_choose(population, records)
+    return math.exp(logs)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def pitman_uniques(sizes: Ints, population: int) -> float | None:
+    """The estimate of the number of population uniques under Pitman's model (Hoshino, 2001).
+
+        Γ(θ + 1) / Γ(θ + α) N^α
+
+    θ and α are the maximum likelihood estimates from the sizes. None if they do not exist (no unique record, or no
+    class of several records), or if the estimate is above the population.
+    """
+    records, classes = int(sizes.sum()), len(sizes)
+    if not classes or classes == records or int(sizes.min()) > 1:
+        return None
+    found = pitman_parameters(sizes, records, classes)
+    if found is None:
+        return None
+    theta, alpha = found
+    estimate = math.exp(math.lgamma(theta + 1) - math.lgamma(theta + alpha) + alpha * math.log(population))
+    return estimate if estimate <= population else None
+
+
+def pitman_parameters(sizes: Ints, records: int, classes: int) -> tuple[float, float] | None:
+    """θ > 0 and 0 < α < 1 of the largest likelihood.
+
+        log L = Σ_{i=1}^{J-1} log(θ + i α) - Σ_{i=1}^{n-1} log(θ + i) + Σ_j Σ_{i=1}^{f_j-1} log(i - α)
+
+    It is maximized over θ for each α, and over α by golden sections; both curves have one top.
+    """
+    from scipy.special import gammaln  # noqa: PLC0415 - loaded when an estimate is made
+
+    size, times = np.unique(sizes, return_counts=True)
+
+    def likelihood(theta: float, alpha: float) -> float:
+        chosen = classes - 1
+        first = chosen * math.log(alpha) + gammaln(theta / alpha + classes) - gammaln(theta / alpha + 1)
+        second = gammaln(theta + records) - gammaln(theta + 1)
+        third = float((times * (gammaln(size - alpha) - gammaln(1 - alpha))).sum())
+        return float(first - second + third)
+
+    def best_theta(alpha: float) -> float:
+        return math.exp(_top(lambda log: likelihood(math.exp(log), alpha), math.log(1e-6), math.log(1e6 * records)))
+
+    alpha = _top(lambda value: likelihood(best_theta(value), value), 1e-6, 1 - 1e-6)
+    theta = best_theta(alpha)
+    at_an_end = alpha < 1e-5 or alpha > 1 - 1e-5 or theta > 1e5 * records
+    return None if at_an_end else (theta, alpha)
+
+
+def _top(curve: Callable[[float], float], low: float, high: float) -> float:
+    """Where a curve with one top is largest, by golden sections."""
+    ratio = (math.sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = curve(left), curve(right)
+    for _ in range(_STEPS):
+        if high - low < _ACCURACY * max(1.0, abs(low)):
+            break
+        if at_left < at_right:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = curve(right)
+        else:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = curve(left)
+    return (low + high) / 2
