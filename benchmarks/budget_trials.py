@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from cvpl.evaluation.trials.one_run import BudgetReading, audit_budget
-from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
+from cvpl.evaluation.trials.rounds import Bools, Floats, Ints
 from cvpl.randomness import stream
 
 TRIALS = 200

@@ -3,7 +3,7 @@
 One run of a world draws people and control anew, makes two releases of them, attacks both, and takes the difference of
 every figure. Where each release is attacked by several and the strongest speaks, the truth is that of the two that were
 picked. The attributable rate is read at three thresholds, at which about 2%, 50% and 97% of the originals are linked in
-the first release. The table for the package is `DIFFERENCES` in `src/cvpl/evaluation/intervals/coverage.py`.
+the first release. The table for the package is `DIFFERENCES` in `src/cvpl/evaluation/intervals/intervals.py`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import numpy as np
 
 from coverage_bench import Reading, Row, Study, cell, lowest, markdown
 from coverage_worlds import Found, World, attacked, centres, population, released
-from cvpl.evaluation.control import power_at
 from cvpl.evaluation.groups.units import FEWEST_BLOCKS
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND
+from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, Uncertainty
 from cvpl.evaluation.intervals.paired import (
     FigureEstimate,
     SearchedRows,
@@ -30,7 +29,7 @@ from cvpl.evaluation.intervals.paired import (
     difference_bounds,
     power_estimate,
 )
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.rates import power_at
 from cvpl.randomness import stream
 
 LEVELS = (0.95, 0.999)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from coverage_bench import Reading, Row, Study, lowest, markdown
-from cvpl.evaluation.control import power_at
 from cvpl.evaluation.intervals.bounds import Sample
+from cvpl.evaluation.intervals.intervals import Uncertainty
 from cvpl.evaluation.intervals.paired import FigureEstimate, SearchedRows, difference, power_estimate
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
-from cvpl.evaluation.trials.over_draws import power_over_draws
+from cvpl.evaluation.rates import power_at
+from cvpl.evaluation.trials.rounds import power_over_draws
 from cvpl.randomness import stream
 
 FRESH, RATE = 200, 0.05

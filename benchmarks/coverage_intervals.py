@@ -1,7 +1,7 @@
 """The study `intervals` of `coverage_bench.py`: every figure of an audit, by every method and kind of sampling unit.
 
 Each world is read at three thresholds, at which about 2%, 50% and 97% of the originals are linked. The table for the
-package (`MEASURED` in `src/cvpl/evaluation/intervals/coverage.py`) has the lowest coverage of each figure and kind:
+package (`MEASURED` in `src/cvpl/evaluation/intervals/intervals.py`) has the lowest coverage of each figure and kind:
 
     python benchmarks/coverage_bench.py intervals docs/measurements/coverage.csv
 """
@@ -16,18 +16,19 @@ import numpy as np
 
 from coverage_bench import Reading, Row, Study, cell, lowest, markdown
 from coverage_worlds import BEYOND, WORLDS, Found, World, centres, draw
-from cvpl.evaluation.control import attributable_rate, power_at
 from cvpl.evaluation.groups.units import FEWEST_BLOCKS
 from cvpl.evaluation.intervals.bounds import (
     Sample,
     attributable_bounds,
     paired_bounds,
     power_bounds,
+    quantile,
     rate_bounds,
     top1_bounds,
+    wilson_bounds,
 )
-from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND
-from cvpl.evaluation.intervals.shares import quantile, wilson_bounds
+from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND
+from cvpl.evaluation.rates import attributable_rate, power_at
 from cvpl.randomness import stream
 from replicates import Replicates, percentile_ends, powers
 

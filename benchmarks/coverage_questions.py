@@ -31,13 +31,13 @@ from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.planning.progress import ignore_progress
 from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.figures import ScoredAttack, inference_rows, simultaneous, strongest
-from cvpl.evaluation.membership import area_interval, area_under_curve
-from cvpl.evaluation.singling_out.predicate_rates import predicate_rates
+from cvpl.evaluation.measurement import area_interval, area_under_curve
+from cvpl.evaluation.singling_out.predicates import predicate_rates
 from cvpl.randomness import stream
-from cvpl.result.inference import InferenceRow
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.result.questions import InferenceRow
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 CONFIDENCE = 0.95
 ATTACKERS = ("rarity", "unprojected")

@@ -16,10 +16,9 @@ import numpy as np
 
 from coverage_bench import Reading, Row, Study, lowest, markdown
 from cvpl.estimates import CONFIDENCE
-from cvpl.evaluation.control import power_at
-from cvpl.evaluation.intervals.shares import quantile
-from cvpl.evaluation.trials.rounds_error import Bools, Floats, Ints
-from cvpl.evaluation.trials.two_way import power_over_rounds
+from cvpl.evaluation.intervals.bounds import quantile
+from cvpl.evaluation.rates import power_at
+from cvpl.evaluation.trials.rounds import Bools, Floats, Ints, power_over_rounds
 from cvpl.randomness import stream
 
 FRESH = 1_000

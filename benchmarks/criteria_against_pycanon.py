@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from against_peers import environment
-from cvpl.evaluation.criteria.criteria import release_criteria
+from cvpl.evaluation.criteria import release_criteria
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.evaluation.control import FALSE_RATES, comparable, power_at
+from cvpl.evaluation.rates import FALSE_RATES, comparable, power_at
 
 REPLICATES = 1000
 FOLDS = 5
@@ -98,7 +98,7 @@ def ranked_and_checked(scores: Scores) -> Ranking:
     ranked = Ranking.of(scores)
     expected = [power_at(*scores, rate) for rate in FALSE_RATES]
     if not np.allclose(ranked.powers(once(scores)), expected, rtol=0, atol=1e-12):
-        raise ArithmeticError("the powers of the replicates and those of cvpl.evaluation.control differ")
+        raise ArithmeticError("the powers of the replicates and those of cvpl.evaluation.rates differ")
     return ranked
 
 

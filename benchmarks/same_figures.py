@@ -68,7 +68,7 @@ def small_worlds() -> dict[str, Any]:
     from attack_variants import GRID, VARIANTS  # noqa: PLC0415
     from cvpl.attack.attack import attack  # noqa: PLC0415
     from cvpl.evaluation.measurement import measure  # noqa: PLC0415
-    from cvpl.search.budget import Budget  # noqa: PLC0415
+    from cvpl.search.machine import Budget  # noqa: PLC0415
     from worlds import BASE, World, package_attacker, worlds  # noqa: PLC0415
 
     found: dict[str, Any] = {}

@@ -32,17 +32,17 @@ from cvpl.attack.representation import fit_representation
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.attack.tolerances import find_tolerances
 from cvpl.config.loading import load
-from cvpl.config.query_limits import FEWEST_ASKED, MOST_PAIRS
+from cvpl.config.resolved import FEWEST_ASKED, MOST_PAIRS
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import GaussianCopula, Mondrian, Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.similarity import CosineScorer, Rarity, generalized_columns
-from cvpl.operators.similarity.rarity import RaritySettings
+from cvpl.operators.similarity.weights import RaritySettings
 from cvpl.search import exact
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import Partition, sort_blocks
-from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from cvpl.search.rare_values.index import RareValues
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.in_memory import pair_of

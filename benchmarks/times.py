@@ -35,7 +35,7 @@ import numpy as np
 import cvpl
 import search_times
 import tables
-from cvpl.config.sizes import parse_size
+from cvpl.config.written import parse_size
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.workflows.audit import plan_audit
 

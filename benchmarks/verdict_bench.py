@@ -41,7 +41,7 @@ from typing import Any, get_args
 import numpy as np
 
 import cvpl
-from cvpl.config.family import FAMILY
+from cvpl.config.attackers import FAMILY
 from verdict_truth import CONTROLS, Truth, expected_figure
 from verdict_worlds import How, Kind, Rest, Setting, config_of, draw
 

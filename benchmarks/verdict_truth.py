@@ -26,7 +26,7 @@ from cvpl.attack.table_blocks import assign_blocks, narrowed
 from cvpl.config.loading import load
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.combined_evidence import FOLDS, Standardization, assign_folds, logistic_regression
-from cvpl.evaluation.control import Roc
+from cvpl.evaluation.rates import Roc
 from cvpl.tables.columns import Table
 from verdict_worlds import Floats, Setting, config_of, draw, people, table_of
 

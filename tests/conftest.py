@@ -13,7 +13,7 @@ import vl_convert
 
 import cvpl.reports.views  # noqa: F401 - results are shown in tests that import no public name
 from browser import NO_BROWSER
-from cvpl.evaluation import contribution
+from cvpl.evaluation import columns
 from cvpl.evaluation.inference import models
 from examples import TIMES
 from few_trees import FEW
@@ -193,7 +193,7 @@ def few_replicates(request):
     """The spread of a column's share comes from few replicates where it is not the point, except in a full run."""
     with pytest.MonkeyPatch.context() as patch:
         if TIMES == 1 and request.path.stem in FEW_REPLICATES:
-            patch.setattr(contribution, "STABILITY_REPLICATES", 8)
+            patch.setattr(columns, "STABILITY_REPLICATES", 8)
         yield
 
 

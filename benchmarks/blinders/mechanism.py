@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from blinders.people import Kind
-from cvpl.evaluation.control import power_at
+from cvpl.evaluation.rates import power_at
 
 Keys = Mapping[str, Any]
 """What the mechanism draws once for a whole release: keys, factors, orders of labels. The oracle knows them."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cvpl.attack.attacker import Attacker as Attacker
-    from cvpl.config.written import AuditConfig as AuditConfig
+    from cvpl.config.written import AuditConfig
     from cvpl.errors import CvplError as CvplError
     from cvpl.errors import InputError as InputError
     from cvpl.errors import LimitError as LimitError

@@ -21,7 +21,7 @@ class Estimate:
     `high` are None if there is no interval; `refused` says why, unless none was asked for. `method` names
     what is sampled. `coverage` is the lowest coverage of such intervals that was measured at a nominal 95%,
     `coverage_at_999` that at a nominal 99.9%. What the figure is a share of is said by the mark of the field in which a
-    result has it (`cvpl.result.marks`).
+    result has it (`cvpl.result.publishing`).
     """
 
     value: float | None

@@ -17,13 +17,13 @@ from cvpl.assessment.diagnostics.progressive import climb
 from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.embedding import linear
-from cvpl.evaluation.block_sizes import block_sizes
-from cvpl.evaluation.contribution import structural
-from cvpl.evaluation.distributions import compare
+from cvpl.evaluation.attack_figures import block_sizes
+from cvpl.evaluation.columns import structural
 from cvpl.evaluation.measurement import Measurement, measure
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.evaluation.truth import (
     blocking_recall,
+    compare,
     false_link_rate,
     matching_recall,
     precision_at_1,
@@ -31,9 +31,9 @@ from cvpl.evaluation.truth import (
     total_recall,
 )
 from cvpl.randomness import stream
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.columns import Pair
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 from cvpl.tables.in_memory import matches_of, pair_of
 from cvpl.utility import utility
 from cvpl_paper.baselines.agreement import Comparison

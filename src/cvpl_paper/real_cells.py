@@ -20,21 +20,15 @@ from cvpl.assessment.diagnostics.power_drop import power_drops
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.truth import (
-    blocking_recall,
-    false_link_rate,
-    matching_recall,
-    top1_hit_rate,
-    total_recall,
-)
+from cvpl.evaluation.truth import blocking_recall, false_link_rate, matching_recall, top1_hit_rate, total_recall
 from cvpl.files import private_folder
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.randomness import stream
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
+from cvpl.workflows.planned_audit import read_plan
 from cvpl.workflows.protect import Protector
-from cvpl.workflows.reading import read_plan
 from cvpl.workflows.split import split
 from cvpl_paper.real_tables import TABLES, Change, RealTable
 from cvpl_paper.weighed import weighed

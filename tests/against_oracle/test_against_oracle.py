@@ -18,13 +18,12 @@ from cvpl.attack.attack import attack
 from cvpl.attack.embedding import linear
 from cvpl.attack.table_blocks import hyperplanes
 from cvpl.evaluation import rates, truth
-from cvpl.evaluation.calibration import smallest_threshold
-from cvpl.evaluation.contribution import split_links, structural
-from cvpl.evaluation.control import FALSE_RATES, attributable_rate, power_at
-from cvpl.evaluation.distributions import exceedance
-from cvpl.evaluation.growth import growth_law
+from cvpl.evaluation.attack_figures import growth_law
+from cvpl.evaluation.columns import split_links, structural
 from cvpl.evaluation.measurement import measure
-from cvpl.search.budget import Budget
+from cvpl.evaluation.rates import FALSE_RATES, attributable_rate, power_at, smallest_threshold
+from cvpl.evaluation.truth import exceedance
+from cvpl.search.machine import Budget
 from examples import TIMES, examples
 from oracle import figures
 from oracle.attack import attack as oracle_attack

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from changed_worlds import COLUMNS, START, TEXTS, THROUGH_CHANGES, both_scores, changed_world, listed, people, texts
-from cvpl.evaluation.control import power_at
+from cvpl.evaluation.rates import power_at
 from oracle import through_changes as oracle
 from oracle.attack import attack as oracle_attack
 from oracle.family import ESTIMATED, NEAREST, PAPER, PLAIN, gathered

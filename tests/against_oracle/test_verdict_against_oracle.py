@@ -11,7 +11,7 @@ import pytest
 import verdict_comparison
 from cvpl.assessment import combined, ensemble
 from cvpl.assessment.attacker_outcome import AttackerOutcome
-from cvpl.evaluation import risk
+from cvpl.evaluation import measurement
 from cvpl.randomness import stream
 from examples import examples
 from family_worlds import verdict_world
@@ -50,12 +50,12 @@ def linkable():
 
 
 def test_a_wrong_false_positive_rate_is_noticed(linkable, monkeypatch):
-    monkeypatch.setattr(risk, "LARGER_FALSE_RATES", (0.29,))
+    monkeypatch.setattr(measurement, "LARGER_FALSE_RATES", (0.29,))
     assert any("false-positive rate" in words for words in compare(linkable).differs)
 
 
 def test_a_wrong_scale_of_the_risk_is_noticed(linkable, monkeypatch):
-    monkeypatch.setattr(risk, "attributable_from_power", lambda power, _: power)
+    monkeypatch.setattr(measurement, "attributable_from_power", lambda power, _: power)
     assert any("upper end" in words for words in compare(linkable).differs)
 
 

@@ -8,11 +8,11 @@ import pytest
 from cvpl.assessment.diagnostics import canaries as module
 from cvpl.assessment.diagnostics.canaries import CanaryReleases, independent_columns
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.groups.draw_by_unit import people_draw
+from cvpl.evaluation.groups.units import people_draw
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, Rarity
 from cvpl.randomness import stream
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import Labels, Numbers
 from worlds import COLUMNS, make_pair
 

@@ -16,7 +16,7 @@ from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.terminal import show
 from cvpl.result import BestCandidate
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 
 EXACT = {"report": {"suppress_below": 1}}
 

@@ -12,11 +12,11 @@ import pytest
 import cvpl
 from cvpl.assessment.combined import COMBINED
 from cvpl.assessment.ensemble import AttackerOutcome, EnsembleOutcome, run_attackers
-from cvpl.config.family import FAMILY
+from cvpl.config.attackers import FAMILY
 from cvpl.estimates import Estimate
 from cvpl.laboratory.mechanisms.perturbation import Perturbation
 from cvpl.laboratory.simulation.touchpoints import Touchpoints
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 EXACT = [
     name

@@ -11,10 +11,10 @@ from cvpl.assessment.gate import TableFigures, doubts, gate
 from cvpl.config.written import PolicyConfig
 from cvpl.estimates import Estimate
 from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups
-from cvpl.evaluation.risk import RiskReading
+from cvpl.evaluation.measurement import RiskReading
 from cvpl.result import LINKED_MORE_OFTEN, BestCandidate, Finding, Inference, Risk, SingledOutRate
-from cvpl.result.inference import InferenceRate
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
+from cvpl.result.questions import InferenceRate
 
 SIZES = {"originals": 200, "controls": 200, "matched": 200}
 EXACT = Disclosure(1, SIZES)

@@ -11,9 +11,9 @@ import cvpl
 from cvpl.assessment.planning.resources import needed_bytes
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.config import query_limits
+from cvpl.config import resolved as resolved_module
 from cvpl.config.loading import load
-from cvpl.config.sizes import parse_size
+from cvpl.config.written import parse_size
 from cvpl.errors import LimitError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -94,7 +94,7 @@ def test_durations_read_well():
 
 
 def test_the_plan_of_the_family_asks_fewer_people_and_leaves_out_who_cannot_run(tables, monkeypatch, capsys):
-    monkeypatch.setattr(query_limits, "MOST_PAIRS", RECORDS * 1_500)
+    monkeypatch.setattr(resolved_module, "MOST_PAIRS", RECORDS * 1_500)
     (tables / "family.yaml").write_text(DEMO, encoding="utf-8")
     files = tables / "original.csv", tables / "released.csv", tables / "family.yaml"
     found = {attacker.name: attacker for attacker in plan_audit(*files).attackers}

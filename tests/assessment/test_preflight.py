@@ -15,9 +15,9 @@ from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import beyond_error, copies_message, copy_findings
 from cvpl.config.loading import load
 from cvpl.reports.sections.next_steps import next_steps
-from cvpl.result.published import Disclosure
-from cvpl.tables import left_out
-from cvpl.workflows.reading import read_plan, read_tables
+from cvpl.result.publishing import Disclosure
+from cvpl.tables import pair
+from cvpl.workflows.planned_audit import read_plan, read_tables
 from examples import TIMES, examples
 from shared_data import SHARED, needs_data
 from worlds import make_pair
@@ -602,7 +602,7 @@ def test_texts_are_matched_by_their_words(change, named):
 
 def test_a_column_of_too_many_texts_to_compare_is_named(monkeypatch):
     """It is left out of the comparison, so nobody would miss it."""
-    monkeypatch.setattr(left_out, "MANY_TEXTS", 300)
+    monkeypatch.setattr(pair, "MANY_TEXTS", 300)
     original = labels(1, 400).assign(name=[f"n{at}" for at in range(400)])
     released = shuffled(labels(1, 400).assign(name=[f"h{at}" for at in range(400)]))
     columns = {**CATEGORIES["columns"], "name": {"role": "attribute", "type": "category"}}

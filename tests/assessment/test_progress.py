@@ -13,7 +13,7 @@ from cvpl.cli.progress import TimeLeft, spoken
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.workflows import planned_audit
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 CONFIG = {
     "columns": {

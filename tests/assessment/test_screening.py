@@ -8,10 +8,10 @@ import pytest
 
 import cvpl
 from cvpl.assessment import screening
-from cvpl.config import query_limits
+from cvpl.config import resolved
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 CONFIG = {
     "columns": {
@@ -46,7 +46,7 @@ def large():
         patch.setattr(screening, "RECORDS", RECORDS)
         patch.setattr(screening, "CONTROLS", CONTROLS)
         patch.setattr(screening, "PEOPLE", ASKED)
-        patch.setattr(query_limits, "QUICK_PEOPLE", ASKED)
+        patch.setattr(resolved, "QUICK_PEOPLE", ASKED)
         yield
 
 

@@ -8,11 +8,10 @@ import pytest
 from cvpl.assessment.diagnostics.sensitivity import blockings, sensitivity, spread, variations
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.control import power_at
-from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.rates import linkage_rate, power_at
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate
 from cvpl.result import Variation
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from worlds import COLUMNS, make_pair
 
 SCHEME = Blocking(any_of=((Key(column="age", rule=Bin(bin=10)), Key(column="place", rule=Level(level=2))),))

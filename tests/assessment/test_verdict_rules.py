@@ -16,7 +16,7 @@ from cvpl.assessment.verdict import (
 )
 from cvpl.estimates import Estimate
 from cvpl.evaluation.intervals.intervals import refused_interval
-from cvpl.evaluation.risk import (
+from cvpl.evaluation.measurement import (
     FEWEST_LINKED_CONTROLS,
     RiskReading,
     best_candidate,
@@ -27,7 +27,7 @@ from cvpl.evaluation.risk import (
     risk_by_matches,
 )
 from cvpl.result import BestCandidate, Finding, Risk, VerdictFigures, verdict_of
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.result.verdict import LINKED_MORE_OFTEN
 
 

@@ -26,7 +26,7 @@ from cvpl.evaluation.contradictions import (
     top1_far_above,
     top1_unexplained,
 )
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 
 QUIET = {
     "records": 500, "linkage_rate": 0.5, "linkage_rate_of_matched": 0.5, "top1_hit_rate": 0.5, "blocking_recall": 1.0,

@@ -17,7 +17,7 @@ from cvpl.reports.plan import plan_lines
 from cvpl.workflows import audit as audit_module
 from cvpl.workflows import planned_audit
 from cvpl.workflows.audit import plan_audit
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 ROWS = 1_500
 

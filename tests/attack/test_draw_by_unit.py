@@ -11,7 +11,7 @@ from cvpl.assessment.diagnostics import canaries
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
-from cvpl.evaluation.groups.draw_by_unit import DrawByUnit, one_row_a_unit, people_draw
+from cvpl.evaluation.groups.units import DrawByUnit, one_row_a_unit, people_draw
 from cvpl.operators.similarity import Rarity
 from examples import examples
 from worlds import make_pair

@@ -9,7 +9,7 @@ import pytest
 
 from cvpl.attack import interpolation
 from cvpl.attack.interpolation import EXACT, betweenness
-from cvpl.evaluation.control import power_at
+from cvpl.evaluation.rates import power_at
 
 
 def by_definition(people, released):

@@ -11,7 +11,7 @@ import pytest
 import cvpl
 from cvpl.attack import shared_words
 from cvpl.attack.shared_words import fitting_words
-from cvpl.evaluation.control import power_at
+from cvpl.evaluation.rates import power_at
 from cvpl.operators.words import USUAL, is_text, words_of
 from cvpl.tables.columns import ColumnSpec, Labels, Table
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.evaluation.control import Roc
+from cvpl.evaluation.rates import Roc
 from cvpl.tables.columns import Pair
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 from examples import TIMES
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -8,10 +8,9 @@ import pytest
 import yaml
 
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.config.loading import load
+from cvpl.config.loading import load, read_policy
 from cvpl.config.manifest import ManifestConfig
-from cvpl.config.places import keys_at, places_of
-from cvpl.config.policy_file import read_policy
+from cvpl.config.problems import keys_at, places_of
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Bin, Key, Level, Lsh, Truncate

@@ -5,8 +5,7 @@ import random
 import pytest
 
 from cvpl.config.loading import load
-from cvpl.config.places import NAME, keys_at, places_of
-from cvpl.config.problems import allowed_range, unknown_setting_advice
+from cvpl.config.problems import NAME, allowed_range, keys_at, places_of, unknown_setting_advice
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError
 from cvpl.tables.source.csv_file import load_csv

@@ -8,13 +8,12 @@ import pytest
 
 from cvpl.attack.saved_projection import load_projection
 from cvpl.cli.main import run
-from cvpl.config.loading import load
+from cvpl.config.loading import load, read_policy
 from cvpl.config.manifest import read_manifests
-from cvpl.config.policy_file import read_policy
 from cvpl.errors import InputError
-from cvpl.operators.vectorization.space import FeatureSpace
+from cvpl.operators.vectorization.vectors import FeatureSpace
 from cvpl.result.file import read_any, read_result
-from cvpl.tables.meaning.hierarchy import read_hierarchy
+from cvpl.tables.meaning.labels import read_hierarchy
 
 COLUMNS = "columns: {age: {role: attribute, type: numeric}}\nattacker: paper\n"
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(

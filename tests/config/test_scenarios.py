@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 import cvpl
 from cvpl.attack.prepared_attack import sources, with_errors
 from cvpl.cli.main import app
+from cvpl.config.attackers import SCENARIOS
 from cvpl.config.loading import load
-from cvpl.config.scenarios import SCENARIOS
 from cvpl.errors import InputError, UsageError
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page

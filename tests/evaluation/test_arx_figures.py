@@ -11,9 +11,7 @@ import csv
 import numpy as np
 import pytest
 
-from cvpl.evaluation.criteria.classes import EquivalenceClasses
-from cvpl.evaluation.criteria.criteria import class_risks
-from cvpl.evaluation.criteria.population_uniques import pitman_uniques, zayatz_uniques
+from cvpl.evaluation.criteria import EquivalenceClasses, class_risks, pitman_uniques, zayatz_uniques
 from shared_data import SHARED, needs_data
 
 BEFORE = [

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cvpl.evaluation.attack_rates import AttackRates, attack_rates, base_scores, searched_base
+from cvpl.evaluation.rates import AttackRates, attack_rates, base_scores, searched_base
 
 SCORES = np.array([0.9, 0.8, 0.7, 0.1])
 BASE = np.array([0.95, 0.7, 0.6, 0.5, 0.4])

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cvpl.evaluation.calibration import has_wrong_candidates, smallest_threshold
+from cvpl.evaluation.rates import has_wrong_candidates, smallest_threshold
 from cvpl.operators.threshold import Calibrate
 
 

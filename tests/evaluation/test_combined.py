@@ -12,11 +12,11 @@ from cvpl.assessment import combined
 from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryScores
 from cvpl.attack.prepared_attack import draw_known_people
-from cvpl.config import query_limits
+from cvpl.config import resolved
 from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
-from cvpl.evaluation.control import power_at
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.intervals.intervals import Uncertainty
+from cvpl.evaluation.rates import power_at
 from cvpl.reports.page import report_page
 from cvpl.result import Canaries, Canary
 
@@ -198,9 +198,9 @@ def test_its_power_is_at_least_that_of_its_members_where_they_read_different_thi
 
 def test_members_that_ask_different_numbers_of_people_are_combined_over_those_whom_all_asked(tables, monkeypatch):
     original, released, control = tables
-    monkeypatch.setattr(query_limits, "FEWEST_ASKED", 250)
-    monkeypatch.setattr(query_limits, "MOST_DENSITIES", 1)
-    monkeypatch.setattr(query_limits, "MOST_DISTANCES", 300 * SIZE)
+    monkeypatch.setattr(resolved, "FEWEST_ASKED", 250)
+    monkeypatch.setattr(resolved, "MOST_DENSITIES", 1)
+    monkeypatch.setattr(resolved, "MOST_DISTANCES", 300 * SIZE)
     found = {row.name: row for row in cvpl.audit(original, released, SETTINGS, control=control).attackers}
     assert [found[name].asked for name in ("rarity_density", "nearest", "rarity", COMBINED)] == [250, 300, SIZE, 250]
     powers = {name: found[name].power[1].power for name in found[COMBINED].settings["combines"]}

@@ -11,17 +11,16 @@ import cvpl
 from cvpl.assessment.diagnostics import power_drop, several_attackers
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.block_sizes import block_sizes
-from cvpl.evaluation.contribution import link
-from cvpl.evaluation.control import Roc, power_at
-from cvpl.evaluation.distributions import binned
+from cvpl.evaluation.attack_figures import block_sizes
+from cvpl.evaluation.columns import link
 from cvpl.evaluation.measurement import measure
+from cvpl.evaluation.rates import Roc, power_at
+from cvpl.evaluation.truth import binned
 from cvpl.operators.similarity import Rarity, RaritySettings
 from cvpl.result import BlockSizeClass
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
-from cvpl.search.threads import threads
-from cvpl.tables.evaluation_only.evaluation_only import EvaluationOnly
+from cvpl.search.machine import Budget, threads
+from cvpl.tables.evaluation_only import EvaluationOnly
 from worlds import COLUMNS, make_pair
 
 PEOPLE = 400

@@ -9,10 +9,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-from cvpl.evaluation.control_likeness import column_likeness, control_likeness, row_keys
-from cvpl.evaluation.linear_separation import area
-from cvpl.evaluation.two_samples import chi_square_tail, kolmogorov_smirnov, total_variation
-from cvpl.result.rounding import ALL_NUMBERS
+from cvpl.evaluation.control_likeness import (
+    area,
+    chi_square_tail,
+    column_likeness,
+    control_likeness,
+    kolmogorov_smirnov,
+    row_keys,
+    total_variation,
+)
+from cvpl.result.publishing import ALL_NUMBERS
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from cvpl.tables.pair import read_inputs
 from examples import examples

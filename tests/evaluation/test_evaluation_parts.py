@@ -8,25 +8,29 @@ import numpy as np
 import pytest
 
 from cvpl.attack.people_draw import EACH_ROW
-from cvpl.evaluation import contribution
-from cvpl.evaluation import linear_separation as classifier_test
-from cvpl.evaluation.block_sizes import block_sizes
+from cvpl.evaluation import columns as columns_module
+from cvpl.evaluation import control_likeness as classifier_test
+from cvpl.evaluation.attack_figures import block_sizes, evidence_shares, truth_figures
+from cvpl.evaluation.columns import label_contains, range_contains, relation, split_links, technique_from_release
 from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
-from cvpl.evaluation.contribution import split_links
-from cvpl.evaluation.control import power_at
 from cvpl.evaluation.control_likeness import column_likeness, joint_message
-from cvpl.evaluation.distributions import bin_edges, binned, compare
-from cvpl.evaluation.evidence import evidence_shares
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by
 from cvpl.evaluation.policy import judge
-from cvpl.evaluation.techniques import label_contains, range_contains, relation, technique_from_release
-from cvpl.evaluation.truth import Truth, are_true_pairs, compare_with_truth, own_match_left_out
-from cvpl.evaluation.truth_figures import truth_figures
+from cvpl.evaluation.rates import power_at
+from cvpl.evaluation.truth import (
+    Truth,
+    are_true_pairs,
+    bin_edges,
+    binned,
+    compare,
+    compare_with_truth,
+    own_match_left_out,
+)
 from cvpl.operators.projection import LinearProjection, PcaSettings
 from cvpl.operators.similarity import CosineScorer
 from cvpl.operators.threshold import Calibrate
-from cvpl.result.rounding import ALL_NUMBERS
+from cvpl.result.publishing import ALL_NUMBERS
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
@@ -300,15 +304,15 @@ def test_the_spread_of_contributions_is_that_of_principal_components_of_few_feat
     attack = SimpleNamespace(representation=SimpleNamespace(space=space), draw=EACH_ROW, people=np.arange(70))
     attack.original = SimpleNamespace(rows=70, take=lambda rows: rows)
     attack.attacker = SimpleNamespace(projects=True, projection_operator=operator)
-    monkeypatch.setattr(contribution, "STABILITY_FEATURES", 2)
-    found = contribution.structural_spread(attack, np.random.default_rng(0))
+    monkeypatch.setattr(columns_module, "STABILITY_FEATURES", 2)
+    found = columns_module.structural_spread(attack, np.random.default_rng(0))
     assert 0.8 < found["a"][0] < found["a"][1] < 0.97
-    monkeypatch.setattr(contribution, "STABILITY_FEATURES", 1)
-    assert contribution.structural_spread(attack, np.random.default_rng(0)) == {}
-    monkeypatch.setattr(contribution, "STABILITY_FEATURES", 2)
+    monkeypatch.setattr(columns_module, "STABILITY_FEATURES", 1)
+    assert columns_module.structural_spread(attack, np.random.default_rng(0)) == {}
+    monkeypatch.setattr(columns_module, "STABILITY_FEATURES", 2)
     for change in ({"uses_moments": False}, {"principal": None}):
         attack.attacker.projection_operator = SimpleNamespace(**(vars(operator) | change))
-        assert contribution.structural_spread(attack, np.random.default_rng(0)) == {}
+        assert columns_module.structural_spread(attack, np.random.default_rng(0)) == {}
 
 
 @pytest.mark.parametrize(("figure", "met"), [("risk", (True, True, False)), ("k", (False, True, True))])

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.evaluation.criteria.diversity import ClassValueCounts, recursive_c
-from cvpl.evaluation.distributions import inner_ends
-from cvpl.evaluation.groups.groupings import by_columns
+from cvpl.evaluation.criteria import ClassValueCounts, recursive_c
+from cvpl.evaluation.groups.subgroups import by_columns
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.coverage import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, offer
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, Uncertainty, offer
 from cvpl.evaluation.rates import exposure, integrated_risk, risk_curve, worst_case_risk
 from cvpl.evaluation.trials.one_run import epsilon_bound
+from cvpl.evaluation.truth import inner_ends
 from cvpl.tables.columns import Numbers
 
 GRID = np.array([0.5, 0.6, 0.75, 1.0])

@@ -12,9 +12,9 @@ from cvpl.assessment.diagnostics.self_linkage import lightly_perturbed, perturbe
 from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.block_sizes import block_sizes
-from cvpl.evaluation.distributions import compare
+from cvpl.evaluation.attack_figures import block_sizes
 from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.truth import compare
 from cvpl.search.blocks import Partition
 from oracle import figures
 from oracle.attack import attack as oracle_attack

@@ -11,20 +11,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.evaluation.criteria.classes import EquivalenceClasses, combined_codes
-from cvpl.evaluation.criteria.criteria import (
+from cvpl.evaluation.criteria import (
+    ClassValueCounts,
+    EquivalenceClasses,
     KnownPopulation,
     class_risk,
     class_risks,
+    combined_codes,
     compatible_sizes,
+    diversity,
     equal_distance,
     individual_risk,
     ordered_distance,
+    pitman_parameters,
+    pitman_uniques,
     presence,
+    recursive_c,
     release_criteria,
+    zayatz_uniques,
 )
-from cvpl.evaluation.criteria.diversity import ClassValueCounts, diversity, recursive_c
-from cvpl.evaluation.criteria.population_uniques import pitman_parameters, pitman_uniques, zayatz_uniques
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading

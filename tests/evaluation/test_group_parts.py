@@ -6,9 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cvpl.evaluation.criteria.classes import EquivalenceClasses
-from cvpl.evaluation.criteria.criteria import compatible_sizes
-from cvpl.evaluation.criteria.diversity import ClassValueCounts
+from cvpl.evaluation.criteria import ClassValueCounts, EquivalenceClasses, compatible_sizes
 from cvpl.evaluation.groups.subgroups import GroupRow, largest_rate
 from cvpl.evaluation.groups.suppression import enlarge_pool, hidden_shares, hide_another_row, pooled_rows
 

@@ -11,23 +11,39 @@ from scipy.sparse import csr_matrix
 
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.inference import compiled_nearest, models, nearest
+from cvpl.evaluation.inference import attackers, compiled_nearest, models
 from cvpl.evaluation.inference.attackers import AlignedPeople, LinkGuesses
-from cvpl.evaluation.inference.beliefs import best_hits, commonest_hits, drawn_hits
-from cvpl.evaluation.inference.column_choices import FOLDS, choice_error, draw_folds, read_apart, widen_for_choice
-from cvpl.evaluation.inference.column_gains import gains
-from cvpl.evaluation.inference.control_model import control_model
+from cvpl.evaluation.inference.columns import (
+    FOLDS,
+    by_information,
+    choice_error,
+    draw_folds,
+    gains,
+    mutual_information,
+    nested_sets,
+    read_apart,
+    widen_for_choice,
+)
 from cvpl.evaluation.inference.figures import (
+    Hits,
     Queries,
     ScoredAttack,
+    attributable,
+    attributable_ends,
     baseline_rows,
+    control_model,
     inference_rows,
+    score_ends,
     scored,
     scored_by_choice,
 )
-from cvpl.evaluation.inference.known_columns import by_information, mutual_information, nested_sets
-from cvpl.evaluation.inference.scores import Hits, attributable, attributable_ends, score_ends
-from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, Tolerance
+from cvpl.evaluation.inference.sensitive_attribute import (
+    SensitiveAttribute,
+    Tolerance,
+    best_hits,
+    commonest_hits,
+    drawn_hits,
+)
 from cvpl.operators.similarity import Rarity
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Pair, Table
 from examples import examples_apart
@@ -269,8 +285,8 @@ def test_best_candidate_and_vote_are_those_of_loops(linker, seed):
     pair, secret = world(seed)
     done = attack(pair, LINKERS[linker])
     links = LinkGuesses.of(done, secret.released >= 0)
-    loops = {"original": neighbours(done, done.original, secret, nearest.NEAREST)}
-    loops["control"] = neighbours(done, done.control, secret, nearest.NEAREST)
+    loops = {"original": neighbours(done, done.original, secret, attackers.NEAREST)}
+    loops["control"] = neighbours(done, done.control, secret, attackers.NEAREST)
     gaps = [item[0][0][0] - item[0][1][0] for both in loops.values() for item in both]
     scale = 1.0 if linker == "rarity" else float(np.median([gap for gap in gaps if gap > 0]))
     assert links.scale == pytest.approx(scale)
@@ -299,7 +315,7 @@ def test_the_compiled_search_finds_the_same(gaps, most_bits, monkeypatch):
     pair = replace(pair, protected=replace(pair.protected, rows=len(secret.released), columns=columns))
     done = attack(pair, LINKERS["rarity"])
     plain = LinkGuesses.of(done, secret.released >= 0)
-    monkeypatch.setattr(nearest, "COMPILED", 0)
+    monkeypatch.setattr(attackers, "COMPILED", 0)
     monkeypatch.setattr(compiled_nearest, "MOST_BITS", most_bits)
     compiled = LinkGuesses.of(done, secret.released >= 0)
     for one, other in ((plain.original, compiled.original), (plain.control, compiled.control)):
@@ -526,7 +542,7 @@ def test_gains_are_those_of_searches_without_each_column(linker):
                 scores = scorer.pairs(who, first)
                 if left_out is not None:
                     scores = scores - scorer.added_by(left_out, who, first)
-                order = sorted(range(len(first)), key=lambda at: (-round(scores[at], 9), at))[: nearest.NEAREST]
+                order = sorted(range(len(first)), key=lambda at: (-round(scores[at], 9), at))[: attackers.NEAREST]
                 votes = np.zeros(secret.size)
                 for at in order:
                     for row in np.flatnonzero((links.profiles.of == at) & (secret.released >= 0)):

@@ -10,9 +10,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import cvpl
-from cvpl.evaluation.inference import sensitive_groups
-from cvpl.evaluation.inference.beliefs import best_hits, commonest_hits, drawn_hits
-from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
+from cvpl.evaluation.inference import sensitive_attribute
+from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, best_hits, commonest_hits, drawn_hits
 from cvpl.tables.columns import ColumnSpec, Labels
 
 SETTINGS = {
@@ -151,7 +150,7 @@ def test_a_control_s_labels_count_as_labels_that_people_have():
 
 
 def test_too_many_labels_are_not_read_as_groups(monkeypatch):
-    monkeypatch.setattr(sensitive_groups, "PAIRS", 2)
+    monkeypatch.setattr(sensitive_attribute, "PAIRS", 2)
     assert secret_of(["a", "b"], ["{a, b}"])[0].members is None
 
 

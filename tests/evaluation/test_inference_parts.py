@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from cvpl.evaluation.inference import compiled_nearest, models, nearest, scores
-from cvpl.evaluation.inference.compatible_class import CompatibleClasses
-from cvpl.evaluation.inference.control_model import beliefs_by_half, control_model
-from cvpl.evaluation.inference.figures import simultaneous
-from cvpl.evaluation.inference.known_columns import mutual_information
-from cvpl.evaluation.inference.nearest import Nearest, Profiles, highest
-from cvpl.evaluation.inference.scores import Hits, design
+from cvpl.evaluation.inference import attackers, compiled_nearest, models
+from cvpl.evaluation.inference import figures as figures_module
+from cvpl.evaluation.inference.attackers import CompatibleClasses, Nearest, Profiles, highest
+from cvpl.evaluation.inference.columns import mutual_information
+from cvpl.evaluation.inference.figures import Hits, beliefs_by_half, control_model, design, simultaneous
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, Tolerance, share_around
 from cvpl.operators.similarity import CosineScorer
 from cvpl.tables.columns import Labels
@@ -104,8 +102,8 @@ def test_the_base_of_an_attributable_score_counts_by_what_it_leaves():
     hits = [Hits((np.arange(40) < share * 40).astype(float), np.ones(40)) for share in (0.75, 0.2)]
     asked = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scores, "design", lambda parts, **more: asked.extend(parts) or design(parts, **more))
-        assert scores.attributable_ends(*hits, 0.95) is not None
+        patch.setattr(figures_module, "design", lambda parts, **more: asked.extend(parts) or design(parts, **more))
+        assert figures_module.attributable_ends(*hits, 0.95) is not None
     assert [factor for _, factor in asked] == pytest.approx([1.0, -0.25 / 0.8])
 
 
@@ -121,7 +119,7 @@ def test_records_without_a_profile_or_a_secret_are_not_counted():
 
 
 def test_scores_that_are_not_sums_are_searched_in_tiles_however_many(monkeypatch):
-    monkeypatch.setattr(nearest, "COMPILED", 1)
+    monkeypatch.setattr(attackers, "COMPILED", 1)
     b = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
     assert highest(CosineScorer(b[:2], b), 2, 1).profile.tolist() == [[0, 2], [1, 2]]
 
@@ -212,7 +210,7 @@ def test_compiled_loops_are_asked_for_ranges_of_codes(monkeypatch):
     scorer = coded(np.random.default_rng(2), 6, 40, 3, differ=True, missing=0.0, wide=True, copies=False)
     seen = []
     monkeypatch.setattr(compiled_nearest, "nearest_by_pattern", lambda *given: seen.append(given))
-    monkeypatch.setattr(nearest, "COMPILED", 1)
+    monkeypatch.setattr(attackers, "COMPILED", 1)
     highest(scorer, 2, 1)
     wanted = [scorer.asked(column, scorer.a[:, column]) for column in range(3)]
     for at in range(3):
@@ -226,7 +224,7 @@ def test_compiled_loops_find_the_nearest_as_tiles_do(bits, missing, monkeypatch)
     """By patterns of agreement and by sums; many scores are equal, and the first candidates count."""
     scorer = coded(np.random.default_rng(3), 5, 60, 3, differ=True, missing=missing, wide=False, copies=True)
     wanted = highest(scorer, 4, 1)
-    monkeypatch.setattr(nearest, "COMPILED", 1)
+    monkeypatch.setattr(attackers, "COMPILED", 1)
     monkeypatch.setattr(compiled_nearest, "MOST_BITS", bits)
     found = highest(scorer, 4, 1)
     np.testing.assert_array_equal(found.profile, wanted.profile)

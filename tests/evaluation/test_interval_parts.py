@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from cvpl.estimates import Estimate
-from cvpl.evaluation import membership
-from cvpl.evaluation.curve_points import curve_points
+from cvpl.evaluation import measurement
+from cvpl.evaluation.attack_figures import curve_points
+from cvpl.evaluation.control_likeness import kolmogorov_smirnov, total_variation
 from cvpl.evaluation.groups.subgroups import ShareSpread
 from cvpl.evaluation.groups.units import choose_units
-from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Sample, rate_bounds
-from cvpl.evaluation.intervals.coverage import DIFFERENCES, ENOUGH, MEASURED, offer, offer_difference
+from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Component, Sample, rate_bounds, sampling_design
+from cvpl.evaluation.intervals.intervals import DIFFERENCES, ENOUGH, MEASURED, Uncertainty, offer, offer_difference
 from cvpl.evaluation.intervals.paired import (
     Difference,
     SearchedRows,
@@ -22,9 +23,6 @@ from cvpl.evaluation.intervals.paired import (
     correlation,
     difference_bounds,
 )
-from cvpl.evaluation.intervals.shares import Component, sampling_design
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
-from cvpl.evaluation.two_samples import kolmogorov_smirnov, total_variation
 from cvpl.search.best import BestCandidates
 
 
@@ -126,10 +124,10 @@ def test_the_ends_of_a_difference_add_like_correlated_errors(together, down, up)
 def test_an_area_rests_on_one_record_at_least(monkeypatch):
     """Two blocks: the records of one are above all controls, those of the other below."""
     counts = []
-    monkeypatch.setattr(membership, "wilson_bounds", lambda _, count, __: counts.append(count) or (0.0, 1.0))
+    monkeypatch.setattr(measurement, "wilson_bounds", lambda _, count, __: counts.append(count) or (0.0, 1.0))
     block = np.repeat([0, 1], 100)
     originals, controls = Sample(np.where(block, 0.9, 0.1), block, "blocks"), Sample(np.full(200, 0.5), block, "blocks")
-    assert membership.area_interval(originals, controls).low == 0
+    assert measurement.area_interval(originals, controls).low == 0
     assert counts == [1.0]
 
 
@@ -169,5 +167,5 @@ def test_figures_are_correlated_by_the_sums_of_groups():
 
 
 def test_a_false_positive_rate_of_a_thousandth_needs_ten_thousand_controls():
-    assert [membership.read_at(rate, 9_999) for rate in (0.001, 0.01)] == [False, True]
-    assert membership.read_at(0.001, 10_000)
+    assert [measurement.read_at(rate, 9_999) for rate in (0.001, 0.01)] == [False, True]
+    assert measurement.read_at(0.001, 10_000)

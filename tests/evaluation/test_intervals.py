@@ -11,19 +11,26 @@ from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
 from cvpl.estimates import Estimate
-from cvpl.evaluation.control import Roc, attributable_rate, power_at
 from cvpl.evaluation.groups.units import FEWEST_BLOCKS, choose_units
-from cvpl.evaluation.intervals import coverage
+from cvpl.evaluation.intervals import intervals
 from cvpl.evaluation.intervals.bounds import (
     LEAST_EFFECT,
     LEAST_EFFECT_OF_A_RATE,
+    Component,
     Sample,
+    SamplingDesign,
     attributable_bounds,
     power_bounds,
+    quantile,
     rate_bounds,
+    ratio_bounds,
+    sampling_design,
+    wilson_bounds,
 )
-from cvpl.evaluation.intervals.coverage import ENOUGH, FEWEST_RECORDS, LowestCoverage
 from cvpl.evaluation.intervals.intervals import (
+    ENOUGH,
+    FEWEST_RECORDS,
+    LowestCoverage,
     attributable_from_power,
     attributable_intervals,
     left_out_intervals,
@@ -32,14 +39,7 @@ from cvpl.evaluation.intervals.intervals import (
     refused_interval,
     top1_interval,
 )
-from cvpl.evaluation.intervals.shares import (
-    Component,
-    SamplingDesign,
-    quantile,
-    ratio_bounds,
-    sampling_design,
-    wilson_bounds,
-)
+from cvpl.evaluation.rates import Roc, attributable_rate, power_at
 
 
 def scores(linked, total):
@@ -358,10 +358,10 @@ def test_an_interval_that_was_not_measured_is_refused_with_its_reason(found, why
 
 def test_an_interval_that_did_not_cover_is_refused(monkeypatch):
     sample = Sample(scores(30, 90))
-    monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(ENOUGH, 0.99))
+    monkeypatch.setitem(intervals.MEASURED, ("linkage_rate", "people"), LowestCoverage(ENOUGH, 0.99))
     found = rate_intervals(sample, [0.9])[0]
     assert (found.value, found.coverage, found.coverage_at_999) == (1 / 3, 0.93, 0.99)
-    monkeypatch.setitem(coverage.MEASURED, ("linkage_rate", "people"), LowestCoverage(0.929, 0.99))
+    monkeypatch.setitem(intervals.MEASURED, ("linkage_rate", "people"), LowestCoverage(0.929, 0.99))
     assert "0.929" in rate_intervals(sample, [0.9])[0].refused
 
 
@@ -374,8 +374,8 @@ def test_the_power_with_the_own_match_left_out_is_refused_where_rows_belong_toge
 
 
 def test_every_figure_was_measured_in_every_kind_of_unit():
-    assert len(coverage.MEASURED) == 6 * 3
-    assert all(lowest.at_95 <= lowest.at_999 <= 1 for lowest in coverage.MEASURED.values())
+    assert len(intervals.MEASURED) == 6 * 3
+    assert all(lowest.at_95 <= lowest.at_999 <= 1 for lowest in intervals.MEASURED.values())
 
 
 # A small measurement of coverage

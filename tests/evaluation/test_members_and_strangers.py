@@ -19,7 +19,7 @@ from changed_worlds import (
     shuffled_pool,
     texts,
 )
-from cvpl.evaluation.control import power_at
+from cvpl.evaluation.rates import power_at
 from worlds import make_pair
 
 DRAWS = 20

@@ -16,7 +16,7 @@ from cvpl.assessment.diagnostics.membership import membership
 from cvpl.estimates import Estimate
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import refused_interval
-from cvpl.evaluation.membership import area_interval, area_under_curve, placements, read_at
+from cvpl.evaluation.measurement import area_interval, area_under_curve, placements, read_at
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections

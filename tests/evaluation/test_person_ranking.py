@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from cvpl.evaluation.trials.person_ranking import evidence_of_rounds, expected_evidence
+from cvpl.evaluation.trials.people import evidence_of_rounds, expected_evidence
 
 
 def test_evidence_is_the_place_among_those_who_are_out():

@@ -11,7 +11,7 @@ import pytest
 import cvpl
 from cvpl.assessment.gate import figure_ends
 from cvpl.cli.main import run
-from cvpl.config.policy_file import read_policy
+from cvpl.config.loading import read_policy
 from cvpl.config.written import AuditConfig, PolicyConfig
 from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups
 from cvpl.evaluation.policy import PRESETS

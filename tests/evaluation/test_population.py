@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import cvpl
 from cvpl.cli.main import app
-from cvpl.evaluation.population import population, population_size, precision_at_prior
+from cvpl.evaluation.truth import population, population_size, precision_at_prior
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections

@@ -8,11 +8,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cvpl.evaluation import related_rows as module
+from cvpl.evaluation import repeated_rows as module
 from cvpl.evaluation.control_likeness import control_likeness
-from cvpl.evaluation.exchanged_rows import never_reached, permuted_labels
-from cvpl.evaluation.related_rows import choose_sets, column_codings, related_rows, shared_cells
-from cvpl.evaluation.repeated_rows import chance_all_across, chance_of_one, repeated_rows
+from cvpl.evaluation.repeated_rows import (
+    chance_all_across,
+    chance_of_one,
+    choose_sets,
+    column_codings,
+    never_reached,
+    permuted_labels,
+    related_rows,
+    repeated_rows,
+    shared_cells,
+)
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from examples import examples
 

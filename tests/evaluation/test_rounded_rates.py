@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cvpl.evaluation.groups.rounded_rates import rounded_rates
-from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups
+from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups, rounded_rates
 
 SHOWN = GroupRow("a", 1, 104, 0.34, None, None, 0.26, 0.43, 0.12, 0.28)
 HIDDEN = GroupRow("b", 1, 100, None, 0.43, 0.26, 0.18, 0.52, None, None)

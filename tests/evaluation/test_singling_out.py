@@ -9,14 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cvpl.evaluation.singling_out import predicates
-from cvpl.evaluation.singling_out.column_sets import column_sets, suda_weights
+from cvpl.evaluation.singling_out.codes import SharedCodes, Tally, uniques
+from cvpl.evaluation.singling_out.column_sets import column_sets, exact_rows, suda_weights
 from cvpl.evaluation.singling_out.compiled_tally import CompiledTally
-from cvpl.evaluation.singling_out.exact_rows import exact_rows
-from cvpl.evaluation.singling_out.predicate_columns import Condition
-from cvpl.evaluation.singling_out.predicate_rates import among_as_many, predicate_rates, singled_out
-from cvpl.evaluation.singling_out.predicates import QueryTable, SeenRelease, write_predicates
-from cvpl.evaluation.singling_out.shared_codes import SharedCodes, uniques
-from cvpl.evaluation.singling_out.tally import Tally
+from cvpl.evaluation.singling_out.predicates import (
+    Condition,
+    QueryTable,
+    SeenRelease,
+    among_as_many,
+    predicate_rates,
+    singled_out,
+    write_predicates,
+)
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from examples import examples
@@ -162,7 +166,7 @@ def test_conditions_by_hand():
         age="numeric",
         town="category",
     )
-    from cvpl.evaluation.singling_out.predicate_columns import LabelGroups  # noqa: PLC0415 - one test needs it
+    from cvpl.evaluation.singling_out.predicates import LabelGroups  # noqa: PLC0415 - one test needs it
 
     specs = pair.protected.specs
     groups = [LabelGroups.of(spec, pair.protected.columns[spec.name]) for spec in specs]

@@ -10,19 +10,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cvpl.evaluation.control import power_at
+from cvpl.evaluation.rates import power_at
 from cvpl.evaluation.singling_out import compiled_tally, predicates
-from cvpl.evaluation.singling_out.predicate_rates import among_as_many, predicate_outcomes
-from cvpl.evaluation.singling_out.predicates import QueryTable, SeenRelease, write_predicates
-from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
-from cvpl.evaluation.singling_out.shared_codes import SharedCodes
-from cvpl.evaluation.singling_out.tally import Tally
-from cvpl.evaluation.trials import exposure as trials_exposure
-from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
-from cvpl.evaluation.trials.guesses import guess_plans
-from cvpl.evaluation.trials.one_run import log_half, p_value
-from cvpl.evaluation.trials.over_draws import power_over_draws
-from cvpl.evaluation.trials.rounds_error import TwoWayError
+from cvpl.evaluation.singling_out.codes import SharedCodes, Tally
+from cvpl.evaluation.singling_out.column_sets import SearchedSets, SizedSets
+from cvpl.evaluation.singling_out.predicates import (
+    QueryTable,
+    SeenRelease,
+    among_as_many,
+    predicate_outcomes,
+    write_predicates,
+)
+from cvpl.evaluation.trials import people as trials_exposure
+from cvpl.evaluation.trials.budget import largest_gaussian_power
+from cvpl.evaluation.trials.one_run import guess_plans, log_half, p_value
+from cvpl.evaluation.trials.rounds import TwoWayError, power_over_draws
 
 
 def test_an_ordered_value_is_asked_for_on_its_side_of_the_median():

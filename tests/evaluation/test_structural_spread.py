@@ -9,17 +9,11 @@ import yaml
 
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.evaluation.contribution import (
-    STABILITY_GROUPS,
-    STABILITY_REPLICATES,
-    pca_settings,
-    structural,
-    structural_spread,
-)
+from cvpl.evaluation.columns import STABILITY_GROUPS, STABILITY_REPLICATES, pca_settings, structural, structural_spread
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.projection import components_of
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 
 @pytest.mark.parametrize("people", [30, 230])

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import cvpl
-from cvpl.evaluation.groups.rarity_deciles import LABELS, deciles, rarity
-from cvpl.evaluation.groups.subgroups import NO_VALUE, Grouping, subgroups
+from cvpl.evaluation.groups.subgroups import LABELS, NO_VALUE, Grouping, deciles, rarity, subgroups
 from cvpl.evaluation.groups.suppression import hidden_shares, is_spanned, pooled_rows
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
 from examples import examples

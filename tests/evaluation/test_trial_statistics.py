@@ -15,14 +15,11 @@ import numpy as np
 import pytest
 
 from cvpl.errors import UsageError
-from cvpl.evaluation.control import power_at
-from cvpl.evaluation.trials.budget import allowed_powers, largest_power
-from cvpl.evaluation.trials.exposure import exposure, linked_at
-from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
-from cvpl.evaluation.trials.guesses import SHARES
-from cvpl.evaluation.trials.one_run import audit_budget, epsilon_bound, p_value
-from cvpl.evaluation.trials.rounds_error import TwoWayError, two_way_error
-from cvpl.evaluation.trials.two_way import power_over_rounds
+from cvpl.evaluation.rates import power_at
+from cvpl.evaluation.trials.budget import allowed_powers, largest_gaussian_power, largest_power
+from cvpl.evaluation.trials.one_run import SHARES, audit_budget, epsilon_bound, p_value
+from cvpl.evaluation.trials.people import exposure, linked_at
+from cvpl.evaluation.trials.rounds import TwoWayError, power_over_rounds, two_way_error
 from cvpl.randomness import stream
 from examples import examples
 from own_trial_errors import own_errors, own_wilson

@@ -13,7 +13,7 @@ import typer
 from cvpl import schemas
 from cvpl.cli.demo import CONFIG
 from cvpl.cli.main import app
-from cvpl.config.family import FAMILY
+from cvpl.config.attackers import FAMILY
 from cvpl.evaluation.contradictions import RULES, AuditWarning
 from cvpl.evaluation.policy import PRESETS
 

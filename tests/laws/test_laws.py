@@ -15,9 +15,9 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.operators.projection import Pca, RandomProjection, RobustPca
 from cvpl.operators.similarity import Agreement, Rarity
-from cvpl.operators.similarity.scorers import DistanceScorer
+from cvpl.operators.similarity.measure import DistanceScorer
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from examples import TIMES
 from worlds import make_pair
 

@@ -63,7 +63,7 @@ KEYS = """
 import pandas as pd
 from cvpl.tables.source.connection import connected
 from cvpl.tables.source.reading_settings import Reading
-from cvpl.tables.keys.record_keys import record_keys
+from cvpl.tables.keys import record_keys
 from cvpl.tables.source.source import open_source
 
 when = pd.to_datetime(["2024-05-01 12:00", "2024-10-27 00:30", "1969-07-20 20:17"], utc=True)

@@ -36,7 +36,7 @@ PACKAGES = {
     ),
     "verdict": (
         "cvpl/assessment/verdict.py cvpl/assessment/gate.py cvpl/assessment/warnings.py cvpl/result/verdict.py "
-        "cvpl/evaluation/risk.py cvpl/evaluation/contradictions.py",
+        "cvpl/evaluation/measurement.py cvpl/evaluation/contradictions.py",
         "verdict_rules gate_rules warning_rules verdict contradictions policy figures_by_hand",
     ),
 }

@@ -19,17 +19,28 @@ from cvpl.config.loading import load
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
-from cvpl.operators.alignment.cells import DistinctRanges, distinct_ranges
-from cvpl.operators.alignment.fitting import Histogram, changed_overlap, containing_grids, fit_numbers, fit_times
-from cvpl.operators.alignment.numbers import NumberGranularity
-from cvpl.operators.alignment.rounding import Calendar, Digits, GridRounding, NumberGrid, TimeGrid, natural_grids
-from cvpl.operators.alignment.shifts import with_shifts
-from cvpl.operators.alignment.times import DayAndMonthExchanged, TimeGranularity
+from cvpl.operators.alignment.common_form import with_shifts
+from cvpl.operators.alignment.granularity import DayAndMonthExchanged, NumberGranularity, TimeGranularity
+from cvpl.operators.alignment.rounding import (
+    Calendar,
+    Digits,
+    DistinctRanges,
+    GridRounding,
+    Histogram,
+    NumberGrid,
+    TimeGrid,
+    changed_overlap,
+    containing_grids,
+    distinct_ranges,
+    fit_numbers,
+    fit_times,
+    natural_grids,
+)
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.workflows.audit import plan_audit

@@ -21,8 +21,8 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.similarity import Rarity
 from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from examples import TIMES, examples
 from oracle import containment, fellegi_sunter
 from search_checks import assert_same, every_pair

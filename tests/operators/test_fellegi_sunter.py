@@ -15,12 +15,11 @@ from cvpl.attack.attacker import Attacker
 from cvpl.errors import LimitError
 from cvpl.evaluation.truth import evaluate_truth
 from cvpl.operators.blocking import Blocking, Key
-from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
-from cvpl.operators.similarity.patterns import Patterns
+from cvpl.operators.similarity.match_agreement import Parameters, Patterns, maximize
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search.best import TIE
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 from cvpl_paper.baselines.agreement import Comparison, compare_tables
 from cvpl_paper.baselines.agreement_patterns import count_patterns
 from cvpl_paper.baselines.fellegi_sunter import Estimation, figures, fit_fellegi_sunter, link

@@ -12,9 +12,8 @@ import pytest
 
 from cvpl.attack.attack import attack
 from cvpl.config.loading import load
-from cvpl.operators.similarity import record_patterns as by_record
+from cvpl.operators.similarity import match_agreement as by_record
 from cvpl.operators.similarity.agreement import ComparedColumn
-from cvpl.operators.similarity.expectation_maximization import Parameters, maximize, one_match
 from cvpl.operators.similarity.match_agreement import (
     ADDED,
     ASKED,
@@ -22,12 +21,15 @@ from cvpl.operators.similarity.match_agreement import (
     PAIRS,
     START,
     START_SHARE,
+    Parameters,
+    Patterns,
     asked_originals,
     estimate_m,
+    maximize,
+    one_match,
+    record_patterns,
 )
-from cvpl.operators.similarity.patterns import Patterns
-from cvpl.operators.similarity.record_patterns import record_patterns
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 
 LABEL = {"role": "attribute", "type": "category"}
 NUMBER = {"role": "attribute", "type": "numeric"}

@@ -9,24 +9,18 @@ import pytest
 from pydantic import ValidationError
 
 from cvpl.operators import compiled
-from cvpl.operators.alignment.cells import DistinctRanges
-from cvpl.operators.alignment.fitting import common_steps, cut_offs
-from cvpl.operators.alignment.numbers import NumberGranularity
+from cvpl.operators.alignment.granularity import NumberGranularity
+from cvpl.operators.alignment.rounding import DistinctRanges, common_steps, cut_offs
 from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import MOST_UMAP_COMPONENTS, LinearProjection, Pca, PcaSettings, UmapSettings
 from cvpl.operators.similarity import fit_euclidean, match_agreement
 from cvpl.operators.similarity.agreement import ComparedColumn
-from cvpl.operators.similarity.cells import cell_kinds
-from cvpl.operators.similarity.cosine import Cosine, CosineMeasure, CosinesOnDemand
-from cvpl.operators.similarity.distance import Euclidean, Mahalanobis
-from cvpl.operators.similarity.expectation_maximization import Parameters, maximize
-from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure
-from cvpl.operators.similarity.jaccard import Jaccard
-from cvpl.operators.similarity.patterns import Patterns
-from cvpl.operators.similarity.rarity import Rarity
+from cvpl.operators.similarity.containment import cell_kinds
+from cvpl.operators.similarity.match_agreement import Parameters, Patterns, maximize
+from cvpl.operators.similarity.vectors import Cosine, CosineMeasure, CosinesOnDemand, Euclidean, Jaccard, Mahalanobis
+from cvpl.operators.similarity.weights import Agreement, AgreementMeasure, Rarity
 from cvpl.operators.vectorization import Vectorization
-from cvpl.operators.vectorization.moments import robust_centre
-from cvpl.operators.vectorization.vectors import add_scaled_numbers, add_table_rows
+from cvpl.operators.vectorization.vectors import add_scaled_numbers, add_table_rows, robust_centre
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Approximate

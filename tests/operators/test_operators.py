@@ -21,13 +21,12 @@ from cvpl.operators.feature_vectors import Moments
 from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, Saved, Umap, components_of
 from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
 from cvpl.operators.similarity.agreement import ComparedColumn
-from cvpl.operators.similarity.distance import fit_mahalanobis
-from cvpl.operators.similarity.fellegi_sunter import agreement_chance
-from cvpl.operators.similarity.levels import split_levels
-from cvpl.operators.similarity.scorers import CosineScorer, DistanceScorer, inner
+from cvpl.operators.similarity.measure import CosineScorer, DistanceScorer, inner
+from cvpl.operators.similarity.vectors import fit_mahalanobis
+from cvpl.operators.similarity.weights import agreement_chance, split_levels
 from cvpl.operators.threshold import Grid
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
-from cvpl.operators.vectorization.moments import moments
+from cvpl.operators.vectorization.vectors import moments
 from cvpl.tables.columns import ColumnSpec, Numbers, Pair, Table, Times
 from worlds import COLUMNS, make_pair
 

@@ -20,13 +20,12 @@ from cvpl.errors import UsageError
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, AgreementScorer, Rarity, RaritySettings
 from cvpl.operators.similarity.agreement import AgreementWeights
-from cvpl.operators.similarity.fellegi_sunter import AgreementMeasure, AgreementSettings
-from cvpl.operators.similarity.value_counts import ValueCounts
+from cvpl.operators.similarity.weights import AgreementMeasure, AgreementSettings, ValueCounts
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.search import exact
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from cvpl.search.rare_values import log_means, products
 from cvpl.search.rare_values.index import RareValues
 from cvpl.tables.columns import Numbers

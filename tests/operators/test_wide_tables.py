@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.operators.similarity import agreement, record_patterns
+from cvpl.operators.similarity import agreement, match_agreement
 from cvpl.operators.similarity.agreement import AgreementScorer, AgreementWeights, ComparedColumn
-from cvpl.operators.vectorization import moments
+from cvpl.operators.vectorization import vectors
 
 
 def _codes(rng: np.random.Generator, rows: int, values: list[int]) -> np.ndarray:
@@ -47,11 +47,11 @@ def test_patterns_of_many_columns_are_those_of_each_original_alone(columns, monk
 
     compared = [column() for _ in range(columns)]
     compared.append(compared[0])
-    monkeypatch.setattr(record_patterns, "MOST_COLUMNS", 0)
-    monkeypatch.setattr(record_patterns, "CELLS_AT_ONCE", 3 * 50 * len(compared))
-    wide, records = record_patterns.record_patterns(compared, 20)
-    monkeypatch.setattr(record_patterns, "FEW_RECORDS", 0)
-    each, wanted = record_patterns.record_patterns(compared, 20)
+    monkeypatch.setattr(match_agreement, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(match_agreement, "CELLS_AT_ONCE", 3 * 50 * len(compared))
+    wide, records = match_agreement.record_patterns(compared, 20)
+    monkeypatch.setattr(match_agreement, "FEW_RECORDS", 0)
+    each, wanted = match_agreement.record_patterns(compared, 20)
     assert records.tolist() == wanted.tolist()
     assert np.array_equal(wide.agree, each.agree) and np.array_equal(wide.known, each.known)
     assert wide.counts.tolist() == each.counts.tolist() and wide.counts.sum() == 20 * 50
@@ -65,8 +65,8 @@ def test_compiled_sums_by_category_have_the_bits_of_array_operations(monkeypatch
     weight, weighted = rng.random(200), rng.normal(size=(200, 4))
     found = []
     for compiled in (False, True):
-        monkeypatch.setattr(moments, "worth_it", lambda *_, compiled=compiled: compiled)
-        found.append(moments.count_categories(coded, sizes, weight, weighted, pairs))
+        monkeypatch.setattr(vectors, "worth_it", lambda *_, compiled=compiled: compiled)
+        found.append(vectors.count_categories(coded, sizes, weight, weighted, pairs))
     for plain, fast in zip(*found, strict=True):
         assert len(plain) == len(fast)
         assert all(np.array_equal(one, other) for one, other in zip(plain, fast, strict=True))

@@ -16,8 +16,8 @@ from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.vectorization import Vectorization
 from cvpl.search.best import TIE
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.search.machine import Budget
+from cvpl.tables.evaluation_only import TrueMatches
 from cvpl_paper.baselines.block_pairs import listed_pairs
 from cvpl_paper.baselines.distances import (
     NearestDistances,

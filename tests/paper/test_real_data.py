@@ -12,7 +12,7 @@ import cvpl
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.cli.main import run as command
 from cvpl.laboratory.frame import Coded, Frame
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 from cvpl_paper import real_data
 from cvpl_paper.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
 from cvpl_paper.real_cells import RealCell, association, shuffle_pair

@@ -184,7 +184,7 @@ def test_no_planted_cell_is_shown_by_a_fault_of_the_program(place, tables, capsy
         cells = tables["original"].table.to_dict("records")
         raise RuntimeError(f"cannot convert {cells[0]}")
 
-    monkeypatch.setattr("cvpl.workflows.reading.read_tables", fail)
+    monkeypatch.setattr("cvpl.workflows.planned_audit.read_tables", fail)
     call = calls(place)["audit"][0]
     assert run(call) == ExitCode.INTERNAL
     assert leaks(place, tables, capsys) == {}

@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-from cvpl.search import budget
+from cvpl.search import machine
 from examples import TIMES, examples_apart
 from same_results import (
     REFERENCE,
@@ -42,8 +42,8 @@ def test_threads_chunks_and_the_order_of_rows_change_no_byte(number, monkeypatch
     shuffled = {name: frame.sample(frac=1.0, random_state=number) for name, frame in frames.items()}
     for threads in THREADS:
         for chunk in CHUNKS:
-            monkeypatch.setattr(budget, "TILE_BYTES", chunk)
-            monkeypatch.setattr(budget, "GROUP_BYTES", 16 * chunk)
+            monkeypatch.setattr(machine, "TILE_BYTES", chunk)
+            monkeypatch.setattr(machine, "GROUP_BYTES", 16 * chunk)
             if TIMES > 1 or THREADS.index(threads) == CHUNKS.index(chunk):
                 memory = {"memory": "400MB"} if threads == THREADS[-1] else {}
                 assert audit(shuffled, number, threads=threads, **memory) == expected, (threads, chunk)

@@ -19,7 +19,7 @@ from cvpl.interruption import is_interruption
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.operators.similarity.agreement import AgreementWeights
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.search.rare_values import log_means as densities
 from cvpl.workflows.benchmark import benchmark as benchmarking
 

@@ -16,7 +16,7 @@ import cvpl
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 BEFORE = 3

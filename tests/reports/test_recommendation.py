@@ -22,7 +22,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.sections.comparison import comparison_sections, efficient_in_words
 from cvpl.reports.terminal import show
 from cvpl.result import BestCandidate, Places, PolicyOutcome, Risk, Warning_
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 
 PEOPLE = 250

@@ -12,7 +12,7 @@ import pytest
 import cvpl
 from cvpl import charts
 from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.config.yaml_file import read_yaml
+from cvpl.config.loading import read_yaml
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page

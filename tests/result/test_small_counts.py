@@ -25,10 +25,18 @@ from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
 from cvpl.reports.sections.provenance import provenance_section
 from cvpl.reports.terminal import show_sections
-from cvpl.result.marks import Count, Share, Stated
-from cvpl.result.published import Disclosure, marks_of
-from cvpl.result.rounding import ABOVE_ZERO, grid_of, rounded_count, rounded_statistic
-from cvpl.result.section import Section
+from cvpl.result.publishing import (
+    ABOVE_ZERO,
+    Count,
+    Disclosure,
+    Section,
+    Share,
+    Stated,
+    grid_of,
+    marks_of,
+    rounded_count,
+    rounded_statistic,
+)
 from cvpl.wording import in_words, percent
 from examples import examples
 

@@ -19,20 +19,18 @@ from cvpl.config.loading import load
 from cvpl.errors import InputError, LimitError, UsageError
 from cvpl.laboratory.mechanisms.mondrian import Mondrian
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.operators.blocking import Bin, Blocking, BlockingLadder, Key, Level, Prefix, Truncate
-from cvpl.operators.cells import cells
+from cvpl.operators.blocking import Bin, Blocking, BlockingLadder, Key, Level, Prefix, Truncate, cells
 from cvpl.operators.similarity import CosineScorer
 from cvpl.search import blocks
 from cvpl.search.best import TIE
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
-from cvpl.search.compatible import box_join, class_sets
-from cvpl.search.compatible.box_join import meeting_boxes
-from cvpl.search.compatible.class_sets import ClassSets
+from cvpl.search.compatible import class_sets
+from cvpl.search.compatible.class_sets import ClassSets, meeting_boxes
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.evaluation_only.identity import IdentityKeys
-from cvpl.tables.meaning.allowed_labels import allowed_labels
+from cvpl.tables.evaluation_only import IdentityKeys
+from cvpl.tables.meaning.labels import allowed_labels
 from cvpl.tables.pair import read_inputs
 from examples import examples
 from search_checks import assert_same, units
@@ -178,7 +176,7 @@ def test_candidates_are_those_that_can_mean_the_same(scheme, mine, theirs, in_tr
     tables = [table("original", mine), table("protected", theirs)]
     with pytest.MonkeyPatch.context() as patch:
         if in_trees:
-            patch.setattr(box_join, "TREE_PAIRS", 0)
+            patch.setattr(class_sets, "TREE_PAIRS", 0)
         found = assign_blocks(Blocking(match="compatible", any_of=(scheme,)), tables, None, 0)
         (partition,) = found.partitions("original", "protected")
     wanted = np.array([[compatible(scheme, one, other) for other in theirs] for one in mine])
@@ -258,7 +256,7 @@ def test_a_tree_of_boxes_finds_what_one_by_one_finds(seed, axes, mine, theirs):
     found = []
     for limit in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(box_join, "TREE_PAIRS", limit)
+            patch.setattr(class_sets, "TREE_PAIRS", limit)
             pairs = list(meeting_boxes(*sides))
         found.append(sorted((int(a), int(b)) for one, other in pairs for a, b in zip(one, other, strict=True)))
     assert found[0] == found[1]

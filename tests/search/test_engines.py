@@ -15,8 +15,8 @@ from cvpl.operators.similarity.agreement import AgreementWeights
 from cvpl.search import engine
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
 from cvpl.search.engine import engine_for
+from cvpl.search.machine import Budget
 from worlds import make_pair
 
 FIGURES = ("best", "row", "second", "second_row", "candidates", "ties")

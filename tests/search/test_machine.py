@@ -6,8 +6,7 @@ import os
 
 import pytest
 
-from cvpl.search.budget import Budget, usual_memory
-from cvpl.search.machine import usable_cores, usable_memory
+from cvpl.search.machine import Budget, usable_cores, usable_memory, usual_memory
 
 MACHINE_MEMORY, MACHINE_CORES = 64 << 30, 16
 
@@ -98,9 +97,9 @@ def test_a_system_that_says_nothing_has_one_core_and_unknown_memory(tmp_path, mo
 
 
 def test_the_budget_keeps_within_what_may_be_used(monkeypatch):
-    monkeypatch.setattr("cvpl.search.budget.usable_memory", lambda: 4 << 30)
-    monkeypatch.setattr("cvpl.search.budget.usable_cores", lambda: 3)
+    monkeypatch.setattr("cvpl.search.machine.usable_memory", lambda: 4 << 30)
+    monkeypatch.setattr("cvpl.search.machine.usable_cores", lambda: 3)
     assert (Budget().memory, Budget().workers) == (3 << 30, 3)
     assert Budget(threads=5).workers == 5
-    monkeypatch.setattr("cvpl.search.budget.usable_memory", lambda: None)
+    monkeypatch.setattr("cvpl.search.machine.usable_memory", lambda: None)
     assert usual_memory() == 4 << 30

@@ -11,13 +11,12 @@ from cvpl.errors import LimitError
 from cvpl.operators.similarity import CosineScorer, fit_euclidean
 from cvpl.search import exact, pairs
 from cvpl.search.best import BestCandidates, ScoredPairs
-from cvpl.search.blocks import LeftOut, Partition, sort_blocks
-from cvpl.search.budget import Budget
+from cvpl.search.blocks import Group, LeftOut, Partition, groups, sort_blocks
 from cvpl.search.compatible import class_sets
 from cvpl.search.copies import find_copies
 from cvpl.search.exact import find_best
-from cvpl.search.groups import Group, groups
 from cvpl.search.levers import Approximate, sub_divide
+from cvpl.search.machine import Budget
 from cvpl.search.pairs import candidate_similarities
 from cvpl.search.tree.tree_search import WorkCount
 from search_checks import assert_same, every_pair, units

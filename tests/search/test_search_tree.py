@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from cvpl.operators.similarity import CosineScorer
-from cvpl.operators.similarity.scorers import inner
+from cvpl.operators.similarity.measure import inner
 from cvpl.search.best import TIE
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from cvpl.search.tree import kernel, rounding, tree_layout
 from cvpl.search.tree.simd import LANES
 from cvpl.search.tree.tree import block_directions, build_tree, chunks, pairs_behind

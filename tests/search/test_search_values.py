@@ -10,11 +10,11 @@ from cvpl.operators.similarity import AgreementScorer
 from cvpl.search import exact
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
 from cvpl.search.cells.kernel import CellTree
 from cvpl.search.cells.layout import EXACT, RANGE, SET, CellColumns
 from cvpl.search.cells.tree import MOST, entropy, similar_order, sort_in_two, summarize
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from cvpl.search.rare_values.counting_sort import code_starts, stable_order
 from cvpl.search.rare_values.index import RareValues
 from cvpl.search.rare_values.products import Products

@@ -10,8 +10,8 @@ from cvpl.operators.similarity import CosineScorer
 from cvpl.search import exact
 from cvpl.search.best import ScoredPairs
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from cvpl.search.tree import kernel, tree_search
 from examples import TIMES
 from search_checks import FIGURES, SHAPES, assert_same, every_pair, units

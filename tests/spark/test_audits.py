@@ -11,7 +11,7 @@ import yaml
 
 from both_engines import same_on_both, written
 from cvpl.cli.demo import CONFIG
-from cvpl.config.family import FAMILY
+from cvpl.config.attackers import FAMILY
 from cvpl.config.loading import ConfigWithBase
 from cvpl.config.manifest import read_manifests
 from cvpl_paper.cells import VARIANTS

@@ -15,7 +15,7 @@ from cvpl.spark.cluster import on_cluster
 from cvpl.spark.cluster_table import ClusterTable
 from cvpl.spark.reading import column_facts, read_table
 from cvpl.spark.search import search
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 from examples import examples_apart
 
 PEOPLE = 600

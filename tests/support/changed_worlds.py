@@ -9,11 +9,9 @@ import numpy as np
 
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
-from cvpl.config.attackers import resolve_attacker
-from cvpl.config.family import FAMILY
+from cvpl.config.attackers import FAMILY, resolve_attacker
 from cvpl.config.problems import Problem
-from cvpl.config.written import AuditConfig
-from cvpl.config.written_attacker import AttackerConfig
+from cvpl.config.written import AttackerConfig, AuditConfig
 from cvpl.tables.columns import Labels, Numbers, Pair, Table
 from worlds import make_pair
 

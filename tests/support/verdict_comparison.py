@@ -10,7 +10,7 @@ from unittest import mock
 import cvpl
 from combined_comparison import add_combined, watched_combination
 from cvpl.assessment import ensemble
-from cvpl.config.family import FAMILY
+from cvpl.config.attackers import FAMILY
 from cvpl.operators.alignment import Granularity
 from family_worlds import VerdictWorld
 from oracle import combined, figures, validity

@@ -13,7 +13,7 @@ from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Trun
 from cvpl.operators.similarity import Agreement
 from cvpl.operators.vectorization import ColumnChoice, Vectorization
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Pair, Table, Times
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 
 START = datetime(2024, 3, 4, 5)
 

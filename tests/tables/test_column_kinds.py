@@ -7,8 +7,8 @@ import pytest
 
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import Labels, Numbers, Place, Times
-from cvpl.tables.keys.row_keys import column_keys
-from cvpl.tables.kinds.distinct import FEW, distinct
+from cvpl.tables.keys import column_keys
+from cvpl.tables.kinds import FEW, distinct
 
 NAN, NAT = float("nan"), "NaT"
 

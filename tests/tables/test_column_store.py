@@ -65,7 +65,7 @@ def audited(tables, config, **more):
 
 def everywhere(monkeypatch):
     """Keep all tables on disk, however small."""
-    monkeypatch.setattr("cvpl.workflows.reading.place_for", lambda rows, resolved: ColumnStore())
+    monkeypatch.setattr("cvpl.workflows.planned_audit.place_for", lambda rows, resolved: ColumnStore())
 
 
 ATTACKERS = {

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.tables.evaluation_only.unit import joined_codes
-from cvpl.tables.keys.components import components
+from cvpl.tables.evaluation_only import joined_codes
+from cvpl.tables.keys import components
 
 
 def union_find(pairs, count):

@@ -11,7 +11,7 @@ import pytest
 
 import cvpl
 from cvpl.errors import InputError
-from cvpl.files.duckdb_instance import new_instance
+from cvpl.files.reading import new_instance
 from cvpl.tables.source import connection
 from cvpl.tables.source.connection import connect_again, connected
 

@@ -7,8 +7,7 @@ import pytest
 
 import cvpl
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.evaluation_only.identity import IdentityKeys
-from cvpl.tables.evaluation_only.unit import joined_codes
+from cvpl.tables.evaluation_only import IdentityKeys, joined_codes
 from cvpl.tables.pair import read_inputs
 
 SPECS = (ColumnSpec("age", "attribute", "numeric"),)

@@ -1,7 +1,7 @@
 import pytest
 
 from cvpl.errors import InputError
-from cvpl.tables.meaning.hierarchy import read_hierarchy
+from cvpl.tables.meaning.labels import read_hierarchy
 from shared_data import SHARED, needs_data
 
 HIERARCHIES = SHARED / "adult" / "hierarchies"

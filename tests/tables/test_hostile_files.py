@@ -12,7 +12,7 @@ import second_reader
 from cvpl.assessment.planning.speed import Speed
 from cvpl.cli.main import run
 from cvpl.config.loading import load
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.pair import read_inputs
 from hostile_files import CASES, EITHER, ORIGINAL, SECRET

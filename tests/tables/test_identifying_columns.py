@@ -7,12 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvpl.tables.identifiers import known_texts
+from cvpl.tables.identifiers import columns
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
-from cvpl.tables.identifiers.names import person, share_of_names
-from cvpl.tables.identifiers.numbers import is_card_number, is_checked_number, is_national_id
-from cvpl.tables.identifiers.patterns import is_address, is_email, is_phone, is_sentence
-from cvpl.tables.identifiers.words import GIVEN_NAMES, folded
+from cvpl.tables.identifiers.values import (
+    GIVEN_NAMES,
+    folded,
+    is_address,
+    is_card_number,
+    is_checked_number,
+    is_email,
+    is_national_id,
+    is_phone,
+    is_sentence,
+    person,
+    share_of_names,
+)
 from cvpl.tables.pair import open_all
 from cvpl.tables.source.connection import connected
 from cvpl.tables.source.reading_settings import Reading
@@ -69,7 +78,7 @@ def test_the_order_of_rows_and_the_number_of_threads_do_not_matter(planted):
 
 
 def test_a_part_of_the_values_of_a_large_table_gives_the_same_findings(planted, monkeypatch):
-    monkeypatch.setattr(known_texts, "MOST_VALUES", ROWS // 2)
+    monkeypatch.setattr(columns, "MOST_VALUES", ROWS // 2)
     for file, seen in planted[:: examples_apart(5)]:
         part = found(file.tables)
         assert [(one.column, one.kind) for one in part] == [(one.column, one.kind) for one in seen]
@@ -85,7 +94,7 @@ def test_a_part_of_the_values_is_the_same_values_in_tables_of_other_types(monkey
         for name, kind in zip(tables, kinds, strict=True)
     }
     whole = found(frames)
-    monkeypatch.setattr(known_texts, "MOST_VALUES", 1_500)
+    monkeypatch.setattr(columns, "MOST_VALUES", 1_500)
     part = found(frames)
     assert [(one.column, one.kind, one.share) for one in whole + part] == 2 * [("code", "unique_values", 1.0)]
 

@@ -4,7 +4,7 @@ import pytest
 
 from cvpl.errors import InputError
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading
 

@@ -14,15 +14,13 @@ import pytest
 
 import cvpl
 from cvpl.cli.main import run
-from cvpl.config.limits import limits_of, parse_limits
-from cvpl.config.loading import load
+from cvpl.config.loading import limits_of, load, parse_limits
 from cvpl.errors import InputError, LimitError
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import check_files, read_inputs
-from cvpl.tables.source import csv_file, limits
-from cvpl.tables.source.limits import Limits
-from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.source import csv_file, reading_settings
+from cvpl.tables.source.reading_settings import Limits, Reading
 from workbooks import write_workbook
 
 ROWS = [["a", "1"], ["b", "2"], ["b", "3"], ["c", "4"]]
@@ -137,7 +135,7 @@ def packed_workbook(path, size):
 
 @pytest.mark.parametrize("ending", ["csv.gz", "parquet", "xlsx"])
 def test_a_file_expands_up_to_its_limit(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(limits, "ALWAYS_EXPANDED", 1000)
+    monkeypatch.setattr(reading_settings, "ALWAYS_EXPANDED", 1000)
     write = {"csv.gz": packed_csv, "parquet": packed_parquet, "xlsx": packed_workbook}[ending]
     path = tmp_path / f"t.{ending}"
     packed, expanded = write(path, 100_000)
@@ -156,7 +154,7 @@ def test_a_small_file_may_expand_as_much_as_it_likes(tmp_path):
 
 def test_cells_far_out_in_a_sheet_are_counted_before_it_is_read(tmp_path, monkeypatch):
     """The gaps between the cells of a sheet take memory too."""
-    monkeypatch.setattr(limits, "ALWAYS_EXPANDED", 0)
+    monkeypatch.setattr(reading_settings, "ALWAYS_EXPANDED", 0)
     path = tmp_path / "t.xlsx"
     write_workbook(path, {"Sheet": [["x"], ["a"]]})
     with zipfile.ZipFile(path) as file:
@@ -197,14 +195,14 @@ def test_the_settings_reach_every_table(tmp_path, capsys):
 
 
 def test_a_configuration_that_cannot_be_used_is_told_before_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "ALWAYS_EXPANDED", 0)
+    monkeypatch.setattr(reading_settings, "ALWAYS_EXPANDED", 0)
     path = tmp_path / "t.csv.gz"
     packed_csv(path, 1_000_000)
     assert check_files(path) == []
 
 
 def test_without_a_configuration_the_limits_are_the_usual_ones(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(limits, "ALWAYS_EXPANDED", 0)
+    monkeypatch.setattr(reading_settings, "ALWAYS_EXPANDED", 0)
     path = tmp_path / "t.csv.gz"
     packed_csv(path, 1_000_000)
     for command in (["init", str(path), str(path), "--out", str(tmp_path / "audit.yaml")], ["split", str(path)]):

@@ -13,12 +13,12 @@ from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.sections.assumptions import assumptions_section, brief_assumptions
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.meaning.matched_values import matched_values
 from cvpl.tables.proposal.column import GuessedType, guess_column
 from cvpl.tables.proposal.facts import Facts, SharedColumn
 from cvpl.tables.proposal.proposal import propose_tables
-from cvpl.workflows.reading import read_plan
+from cvpl.workflows.planned_audit import read_plan
 from examples import TIMES
 from shared_data import SHARED, needs_data
 
@@ -736,7 +736,7 @@ def _proposed(table, released):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr("cvpl.tables.proposal.sampled_tables.MOST", 200)
+    monkeypatch.setattr("cvpl.tables.proposal.facts.MOST", 200)
 
 
 @pytest.mark.parametrize("truth", ["person", "order", "unknown"])
@@ -748,7 +748,7 @@ def test_a_sample_of_a_large_table_gives_the_settings_of_all_its_rows(monkeypatc
     if truth == "unknown":
         released["note"] = [f"{note}!" for note in released["note"]]
     whole = _proposed(table, released)
-    monkeypatch.setattr("cvpl.tables.proposal.sampled_tables.MOST", 200)
+    monkeypatch.setattr("cvpl.tables.proposal.facts.MOST", 200)
     some = _proposed(table, released)
     assert some.config == whole.config
     assert "looked at" not in whole.text

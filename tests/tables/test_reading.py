@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from cvpl.errors import InputError, LimitError, Problem
-from cvpl.result.published import Disclosure
-from cvpl.tables import left_out
+from cvpl.result.publishing import Disclosure
+from cvpl.tables import pair as pair_module
 from cvpl.tables.columns import ColumnSpec, Numbers, Times
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import check_files, read_inputs
@@ -1186,7 +1186,7 @@ def test_free_text_is_compared_by_its_words(tmp_path):
 
 
 def test_more_texts_than_can_be_compared_are_left_out_and_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(left_out, "MANY_TEXTS", 500)
+    monkeypatch.setattr(pair_module, "MANY_TEXTS", 500)
     pair = _texts(tmp_path, lambda row: f"other words {row}")
     assert list(pair.original.columns) == list(pair.protected.columns) == ["x"]
     (notice,) = [notice for notice in pair.notices if "left out" in notice]

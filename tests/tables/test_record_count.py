@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from cvpl.errors import InputError
-from cvpl.tables.source import encoding
-from cvpl.tables.source.csv_file import load_csv
+from cvpl.tables.source import reading_settings
+from cvpl.tables.source.csv_file import exact_count, load_csv, quick_count
 from cvpl.tables.source.reading_settings import Reading
-from cvpl.tables.source.record_count import exact_count, quick_count
 from examples import examples
 
 ROWS = b"".join(b"%d,x\n" % number for number in range(300))
@@ -83,7 +82,7 @@ def test_a_whole_file_is_counted_right(tmp_path, monkeypatch, name, end, size):
     text, count = WHOLE[name]
     path = tmp_path / "p.csv"
     path.write_bytes(text.replace("\n", end).encode())
-    monkeypatch.setattr(encoding, "CHUNK", size)
+    monkeypatch.setattr(reading_settings, "CHUNK", size)
     assert rows(path) == exact_count(path, ",").records == count
     assert quick_count(path, ",") in (count, None)
     if size > 1 and name not in ODD:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from cvpl.errors import InputError
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.meaning import reading as reading_module
-from cvpl.tables.meaning.hierarchy import read_hierarchy
+from cvpl.tables.meaning.labels import read_hierarchy
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading
 from examples import examples_apart

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.tables.keys.row_hash import hash_columns, mixed
+from cvpl.tables.keys import hash_columns, mixed
 
 WORD = (1 << 64) - 1
 

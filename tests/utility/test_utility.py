@@ -18,7 +18,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.vectorization import CategoryFeatures, ColumnChoice, Vectorization
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import ColumnSpec, Numbers, Pair, Table, Times
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.utility import (
     DownstreamAccuracy,

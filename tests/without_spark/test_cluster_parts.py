@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cvpl.operators.block_words import block_words
-from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, scheme_codes
+from cvpl.operators.blocking import Bin, Key, Level, Prefix, Truncate, block_words, scheme_codes
 from cvpl.search.best import BestCandidates, ScoredPairs
 from cvpl.spark.merging import merge_parts
 from cvpl.spark.packing import pack, unpack

@@ -33,12 +33,9 @@ from cvpl.spark.one_task import SentTable, TablePacker, TableTask, temporary_fil
 from cvpl.spark.session import check_java, check_packages
 from cvpl.spark.sharing import Sharing
 from cvpl.tables.source.connection import connected
-from cvpl.tables.source.frames import is_spark_frame
-from cvpl.tables.source.own_parquet import OwnParquet
 from cvpl.tables.source.reading_settings import Reading
-from cvpl.tables.source.source import open_source
-from cvpl.workflows.planned_audit import check_tables
-from cvpl.workflows.reading import read_tables
+from cvpl.tables.source.source import OwnParquet, is_spark_frame, open_source
+from cvpl.workflows.planned_audit import check_tables, read_tables
 
 AUDIT = ["audit", "people", "released", "--engine", "spark"]
 

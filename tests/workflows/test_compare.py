@@ -24,10 +24,9 @@ from cvpl import charts
 from cvpl.answers.recommendation import recommendation, reservations
 from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
-from cvpl.evaluation.control import power_at
-from cvpl.evaluation.intervals import coverage
+from cvpl.evaluation.intervals import intervals
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.coverage import LowestCoverage
+from cvpl.evaluation.intervals.intervals import LowestCoverage, Uncertainty
 from cvpl.evaluation.intervals.paired import (
     SearchedRows,
     attributable_by_power,
@@ -38,14 +37,14 @@ from cvpl.evaluation.intervals.paired import (
     difference_bounds,
     power_estimate,
 )
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
 from cvpl.evaluation.ordering import RankRange, beaten_by, places, places_by_value
+from cvpl.evaluation.rates import power_at
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
 from cvpl.reports.terminal import show
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.wording import printable
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
 from examples import TIMES
@@ -237,7 +236,7 @@ def test_a_difference_between_two_kinds_of_base_is_refused():
 def test_a_difference_that_was_measured_not_to_hold_is_refused(monkeypatch):
     first, second = (describe(item) for item in world(np.random.default_rng(9), 0.5))
     assert difference(first, second).estimate.low is not None
-    monkeypatch.setitem(coverage.DIFFERENCES, ("power", "people"), LowestCoverage(0.929, 0.99))
+    monkeypatch.setitem(intervals.DIFFERENCES, ("power", "people"), LowestCoverage(0.929, 0.99))
     found = difference(first, second)
     assert found.estimate.refused == "it held the truth in 0.929 of the runs of a world, and 0.93 is asked for"
 

@@ -16,9 +16,9 @@ import yaml
 
 import cvpl
 from cvpl.cli.main import run
-from cvpl.evaluation.intervals import coverage
+from cvpl.evaluation.intervals import intervals
 from cvpl.evaluation.intervals.paired import correlation, difference
-from cvpl.evaluation.trials.over_draws import power_over_draws, share_over_draws
+from cvpl.evaluation.trials.rounds import power_over_draws, share_over_draws
 from cvpl.result import comparison_schema
 from examples import examples_apart
 from own_trial_errors import own_errors
@@ -124,7 +124,7 @@ def test_the_variance_of_a_difference_is_that_of_plain_loops():
     assert found.estimate.high == pytest.approx(found.estimate.value + math.sqrt(x * x + y * y - 2 * together * x * y))
     assert found.estimate.method == "paired, people and draws"
     # Printed by `benchmarks/coverage_bench.py draws`; an interval is offered from 0.93 on.
-    assert found.estimate.coverage >= coverage.ENOUGH
+    assert found.estimate.coverage >= intervals.ENOUGH
 
 
 def test_a_share_over_draws_is_that_of_plain_loops():

@@ -18,8 +18,8 @@ from cvpl.assessment.planning.work import Work
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown
 from cvpl.reports.page import notebook_markdown, report_page
 from cvpl.reports.terminal import show
-from cvpl.result.sight import blind
-from cvpl.workflows.reading import read_plan
+from cvpl.result.verdict import blind
+from cvpl.workflows.planned_audit import read_plan
 from examples import examples_apart
 from inference_people import COLUMNS, EXACT, SETTINGS, people
 

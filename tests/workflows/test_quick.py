@@ -8,7 +8,7 @@ import pytest
 
 import cvpl
 from cvpl.cli.main import run
-from cvpl.config import query_limits
+from cvpl.config import resolved
 from cvpl.config.loading import load
 from cvpl.errors import ExitCode, UsageError
 from cvpl.laboratory.mechanisms import Perturbation
@@ -40,7 +40,7 @@ def both(people):
     """The quick look with 400 people, and the full audit."""
     original, released, control = people
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query_limits, "QUICK_PEOPLE", 400)
+        patch.setattr(resolved, "QUICK_PEOPLE", 400)
         quick = cvpl.audit(original, released, CONFIG, control=control, quick=True)
     return quick, cvpl.audit(original, released, CONFIG, control=control)
 
@@ -100,7 +100,7 @@ def test_the_full_audit_gives_a_first_answer_and_refines_it(people, monkeypatch)
     short = cvpl.audit(original, released, CONFIG, **arguments)
     assert answers == []
     monkeypatch.setattr(planned_audit, "LONG", 700)
-    monkeypatch.setattr(query_limits, "QUICK_PEOPLE", 400)
+    monkeypatch.setattr(resolved, "QUICK_PEOPLE", 400)
     long = cvpl.audit(original, released, CONFIG, **arguments)
     assert [answer.kind for answer in answers] == ["linkable"]
     assert long.to_json() == short.to_json()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import cvpl
 from cvpl.cli.main import run
 from cvpl.errors import InputError
-from cvpl.tables.source.raw_records import raw_records
+from cvpl.tables.source.csv_file import raw_records
 from examples import examples
 
 ODD = (

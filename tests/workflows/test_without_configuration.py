@@ -8,7 +8,7 @@ import pytest
 
 import cvpl
 from cvpl.cli.main import run as call
-from cvpl.config.yaml_file import read_yaml
+from cvpl.config.loading import read_yaml
 from cvpl.errors import ExitCode, UsageError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints

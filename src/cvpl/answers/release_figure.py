@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from cvpl.result.benchmark import BenchmarkRow
-from cvpl.result.comparison import ComparedRelease, ComparisonResult
+from cvpl.result.comparison import BenchmarkRow, ComparedRelease, ComparisonResult
 from cvpl.result.figures import Power
 from cvpl.result.verdict import BestCandidate, Risk
 from cvpl.wording import percent, span

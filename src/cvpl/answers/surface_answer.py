@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from cvpl.result.surface import Strength, SurfaceResult, SurfaceSetting, SurfaceTarget
-from cvpl.result.trust import Warning_
+from cvpl.result.mechanisms import Strength, SurfaceResult, SurfaceSetting, SurfaceTarget
+from cvpl.result.setting import Warning_
 from cvpl.wording import UNKNOWN, counted, percent, points, printable, span
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.result.trial import ExposedShare, TrialBudget, TrialResult
+from cvpl.result.mechanisms import ExposedShare, TrialBudget, TrialResult
 from cvpl.wording import count_in, counted, printable, share_in
 
 _NAMES = {"command": "the command", "function": "the function", "built_in": "the mechanism"}

@@ -9,11 +9,11 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.estimates import Estimate
-from cvpl.evaluation.block_sizes import block_sizes
+from cvpl.evaluation.attack_figures import block_sizes
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.operators.threshold import Calibrate
-from cvpl.result.rounding import RoundingGrid
+from cvpl.result.publishing import RoundingGrid
 
 
 def rate(measured: Measurement) -> out.Rate:

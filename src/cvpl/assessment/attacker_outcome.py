@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE
-from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.risk import best_candidate
+from cvpl.evaluation.measurement import Measurement, best_candidate
 from cvpl.result import SelfRate, Validity
 
 _DECIMALS = 9

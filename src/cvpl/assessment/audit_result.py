@@ -15,16 +15,13 @@ from cvpl.assessment.gate import TableFigures, gate
 from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.verdict import bounded, verdict_of_published
 from cvpl.assessment.warnings import notices, warning_sections
+from cvpl.config.attackers import SCENARIOS, scenario_columns
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.config.scenarios import SCENARIOS, scenario_columns
+from cvpl.evaluation.attack_figures import curve_points, evidence_shares, growth, truth_figures
 from cvpl.evaluation.control_likeness import ControlTests
-from cvpl.evaluation.curve_points import curve_points
-from cvpl.evaluation.evidence import evidence_shares
-from cvpl.evaluation.growth import growth
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.population import population, with_precision
-from cvpl.evaluation.truth_figures import truth_figures
-from cvpl.result.published import Disclosure
+from cvpl.evaluation.truth import population, with_precision
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 
 UNDECIDED = out.Verdict(kind="undetermined", sentence="")

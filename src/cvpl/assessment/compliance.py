@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cvpl import result as out
-from cvpl.result.compliance import ComplianceStatus, Promise
-from cvpl.result.rounding import grid_of
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.result.publishing import grid_of
+from cvpl.result.questions import ComplianceStatus, Promise
+from cvpl.tables.evaluation_only import TrueMatches
 
 _TOLERANCE = 1e-9
 _THIRD_DIGIT = 0.001

@@ -9,7 +9,7 @@ import numpy as np
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning, CheckedFigures
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 
 

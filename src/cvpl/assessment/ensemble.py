@@ -16,7 +16,6 @@ from typing import TypedDict
 
 from cvpl import result as out
 from cvpl.assessment.attacker_outcome import AttackerOutcome, compared
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.combined import COMBINED, combine
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryReleases
 from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, perturbed
@@ -27,19 +26,21 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE, Estimate
-from cvpl.evaluation.groups.draw_by_unit import people_draw
-from cvpl.evaluation.measurement import Measurement, measure
-from cvpl.evaluation.risk import (
+from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.measurement import (
+    Measurement,
     RiskReading,
     best_candidate,
     certain_risk,
     choose_reading,
+    measure,
     risk_by_control,
     risk_by_matches,
 )
 from cvpl.randomness import stream
 from cvpl.result import BestCandidate, Risk, SelfRate, Validity
 from cvpl.result.verdict import RiskBasis
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 _MANY = 3

@@ -19,12 +19,11 @@ from cvpl.evaluation.contradictions import (
     top1_unexplained,
 )
 from cvpl.evaluation.groups.subgroups import Subgroups
-from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.measurement import Measurement, best_candidate
 from cvpl.evaluation.policy import AT_LEAST, FALSE_RATE_OF, Figure, PolicyDecision, judge
-from cvpl.evaluation.risk import best_candidate
-from cvpl.result.deciding_reason import NOT_ASSESSABLE
-from cvpl.result.published import Disclosure
-from cvpl.result.sight import ALIKE, BLIND, UNSEEN, blind
+from cvpl.result.audit import NOT_ASSESSABLE
+from cvpl.result.publishing import Disclosure
+from cvpl.result.verdict import ALIKE, BLIND, UNSEEN, blind
 
 Ends = tuple[float | None, float | None]
 """A figure's estimate and upper interval end."""

@@ -19,11 +19,10 @@ from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.planning.progress import SCREENING, ProgressCallback, prefix_progress
 from cvpl.attack.people_draw import EACH_ROW
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.groups.draw_by_unit import people_draw
+from cvpl.evaluation.groups.units import people_draw
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.evaluation_only.evaluation_only import EvaluationOnly
-from cvpl.tables.evaluation_only.unit import Unit
+from cvpl.tables.evaluation_only import EvaluationOnly, Unit
 from cvpl.tables.pair import Inputs
 
 LARGE = 50_000

@@ -33,13 +33,13 @@ from cvpl.attack.people_draw import Drawn
 from cvpl.attack.prepared_attack import rank_form
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.control import attributable_rate, power_at
+from cvpl.evaluation.rates import attributable_rate, power_at
 from cvpl.operators.alignment import RankForm
 from cvpl.operators.recoding import ColumnSight
 from cvpl.randomness import stream
-from cvpl.result.sight import ALIKE, ALONE, COARSE, DECLARED, DISTURBED, SHIFTED, UNREAD, UNSEEN, unseen
+from cvpl.result.verdict import ALIKE, ALONE, COARSE, DECLARED, DISTURBED, SHIFTED, UNREAD, UNSEEN, unseen
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.keys.row_keys import row_keys
+from cvpl.tables.keys import row_keys
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from cvpl import result as out
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.result.published import Disclosure
-from cvpl.result.sight import blind, caveats
-from cvpl.result.verdict import TOO_FEW
+from cvpl.evaluation.intervals.intervals import FEWEST_RECORDS
+from cvpl.result.publishing import Disclosure
+from cvpl.result.verdict import TOO_FEW, blind, caveats
 from cvpl.wording import people_in_words
 
 CONTROL_FAULTS = {

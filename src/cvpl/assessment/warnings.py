@@ -13,7 +13,7 @@ from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.measurement import Measurement
 from cvpl.operators.vectorization import MOST_LABELS
 from cvpl.result import Sensitivity, Warning_
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 
 

@@ -24,9 +24,9 @@ from cvpl.operators.alignment import CommonForm
 from cvpl.operators.similarity import ScoreSource
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import Budget
 from cvpl.search.engine import SearchEngine, engine_for
 from cvpl.search.levers import Levers
+from cvpl.search.machine import Budget
 from cvpl.search.rare_values.log_means import log_means
 from cvpl.tables.columns import Pair, Table
 

@@ -18,7 +18,7 @@ from cvpl.operators.similarity.match_agreement import MatchAgreement, asked_orig
 from cvpl.operators.similarity.measure import Tolerances
 from cvpl.randomness import stream
 from cvpl.search.engine import SearchEngine
-from cvpl.search.threads import threads
+from cvpl.search.machine import threads
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]

@@ -16,8 +16,8 @@ from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, Ra
 from cvpl.operators.recoding import estimate_recoding
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
-from cvpl.search.budget import Budget
 from cvpl.search.engine import engine_for
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import ColumnData, Pair, Table
 
 Ints = NDArray[np.int64]

@@ -14,8 +14,8 @@ from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.operators.feature_vectors import FeatureVectors
 from cvpl.operators.projection import LinearProjection
 from cvpl.operators.similarity import Measure, ScoreSource
-from cvpl.search.budget import Budget
 from cvpl.search.engine import SearchEngine, engine_for
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.files import write_whole
-from cvpl.files.input_file import read_bounded
+from cvpl.files.reading import read_bounded
 from cvpl.operators.projection import FittedProjection, LinearProjection
 from cvpl.operators.vectorization import CategoryFeatures, FeatureSpace, NumberFeature
 

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import UsageError
-from cvpl.operators.blocking import Blocking, Lsh, lsh_codes, lsh_sides, scheme_codes
-from cvpl.operators.cells import Boxes, scheme_boxes
+from cvpl.operators.blocking import Blocking, Boxes, Lsh, lsh_codes, lsh_sides, scheme_boxes, scheme_codes
 from cvpl.operators.vectorization import FeatureSpace
 from cvpl.randomness import stream
 from cvpl.search.blocks import Partition, ranges
-from cvpl.search.compatible.box_join import meeting_boxes
-from cvpl.search.compatible.class_sets import ClassSets
+from cvpl.search.compatible.class_sets import ClassSets, meeting_boxes
 from cvpl.search.levers import Levers, cut_off, draw, sub_divide
 from cvpl.tables.columns import Table
-from cvpl.tables.keys.components import components
+from cvpl.tables.keys import components
 
 Ints = NDArray[np.int64]
 

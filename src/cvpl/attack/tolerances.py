@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from cvpl.operators.similarity import RarityMeasure
 from cvpl.operators.similarity.agreement import AgreementScorer
 from cvpl.operators.similarity.measure import Tolerances
-from cvpl.operators.similarity.rarity import spread
+from cvpl.operators.similarity.weights import spread
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
 from cvpl.search.engine import SearchEngine, engine_for
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import ColumnData, Table
 
 Floats = NDArray[np.float64]

@@ -21,7 +21,7 @@ from cvpl.charts.style import (
     unique_labels,
 )
 from cvpl.result import AuditResult
-from cvpl.result.attackers import near_zero
+from cvpl.result.figures import near_zero
 from cvpl.wording import counted, in_words, percent, printable, span
 
 

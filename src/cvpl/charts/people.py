@@ -21,9 +21,9 @@ from cvpl.charts.style import (
     titled,
     unique_labels,
 )
-from cvpl.evaluation.groups.groupings import BY_RARITY
+from cvpl.evaluation.groups.subgroups import BY_RARITY
 from cvpl.result import AuditResult
-from cvpl.result.people import (
+from cvpl.result.figures import (
     AtRisk,
     GroupRate,
     GroupRates,

@@ -266,7 +266,7 @@ def _check_outputs(
         written += [out / name for name in (FILES if config is not None else (*FILES, CONFIG))]
     if not written:
         return
-    from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+    from cvpl.config.loading import named_files  # noqa: PLC0415 - only if a file is written
 
     check_outputs(written, [*read, *([] if config is None else named_files(config))], overwrite=overwrite)
 
@@ -276,8 +276,7 @@ def _settings(config: Path | None, policy: str | None) -> Path | WithPolicy:
     assert config is not None  # noqa: S101 - without one the settings are guessed
     if policy is None:
         return config
-    from cvpl.config.loading import WithPolicy  # noqa: PLC0415 - only if needed
-    from cvpl.config.policy_file import read_policy  # noqa: PLC0415
+    from cvpl.config.loading import WithPolicy, read_policy  # noqa: PLC0415 - only if needed
 
     return WithPolicy(config, read_policy(policy))
 

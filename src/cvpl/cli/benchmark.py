@@ -58,7 +58,7 @@ def command(
     """
     allowed = memory_bytes(memory)
     if out is not None:
-        from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+        from cvpl.config.loading import named_files  # noqa: PLC0415 - only if a file is written
 
         check_folder(out, "--out")
         described = [item / "benchmark.yaml" if item.is_dir() else item for item in manifests]

@@ -84,7 +84,7 @@ def command(
     if not mechanisms and (draws is not None or timeout is not None):
         raise UsageError("--draws and --timeout are for mechanisms. Name one with --mechanism, or leave them out.")
     if out is not None:
-        from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+        from cvpl.config.loading import named_files  # noqa: PLC0415 - only if a file is written
 
         check_folder(out, "--out")
         read = [original, *files, control, *named_files(config)]

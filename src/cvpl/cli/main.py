@@ -185,7 +185,7 @@ def disk_failure(error: BaseException) -> CvplError | None:
     duckdb = sys.modules.get("duckdb")
     if duckdb is None or not isinstance(error, duckdb.IOException):
         return None
-    from cvpl.tables.source.file_problems import disk_full, disk_trouble  # noqa: PLC0415 - only if needed
+    from cvpl.tables.source.reading_settings import disk_full, disk_trouble  # noqa: PLC0415 - only if needed
 
     text = str(error).lower()
     return disk_full() if any(words in text for words in _FULL) else disk_trouble("DuckDB")

@@ -57,7 +57,7 @@ def command(
     """
     check_folder(out, "--out")
 
-    from cvpl.config.named_files import named_files  # noqa: PLC0415
+    from cvpl.config.loading import named_files  # noqa: PLC0415
     from cvpl.reports.releases import show  # noqa: PLC0415
     from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Protector, release_name  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 

@@ -78,7 +78,7 @@ class Stopping:
         while os.read(signals, 1)[0] not in ending_signals():
             pass
         time.sleep(_GRACE)
-        from cvpl.files.temporary import remove_own  # noqa: PLC0415 - only if needed
+        from cvpl.files.writing import remove_own  # noqa: PLC0415 - only if needed
 
         with suppress(Exception):
             remove_own()

@@ -92,7 +92,7 @@ def command(
         raise UsageError("--release is for --blocking: a mechanism makes its releases from ORIGINAL. Remove it.")
     allowed = memory_bytes(memory)
     if out is not None:
-        from cvpl.config.named_files import named_files  # noqa: PLC0415 - only if a file is written
+        from cvpl.config.loading import named_files  # noqa: PLC0415 - only if a file is written
 
         check_folder(out, "--out")
         read = [original, release, control, *named_files(config)]

@@ -119,7 +119,7 @@ def command(
     allowed = memory_bytes(memory)
     if keep_rounds and out is None:
         raise UsageError("--keep-rounds needs a folder to keep them in: pass --out DIR.")
-    from cvpl.config.named_files import named_files  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
+    from cvpl.config.loading import named_files  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     written = []
     if out is not None:

@@ -42,7 +42,7 @@ def given_limits(text: str | None) -> dict[str, int | str] | None:
     """The limits of `--limits`; None if it is not given."""
     if text is None:
         return None
-    from cvpl.config.limits import parse_limits  # noqa: PLC0415 - only if needed
+    from cvpl.config.loading import parse_limits  # noqa: PLC0415 - only if needed
 
     return parse_limits(text)
 
@@ -51,7 +51,7 @@ def memory_bytes(size: str | None) -> int | None:
     """The bytes of `--memory`; None if it is not given."""
     if size is None:
         return None
-    from cvpl.config.sizes import parse_size  # noqa: PLC0415 - only if needed
+    from cvpl.config.written import parse_size  # noqa: PLC0415 - only if needed
 
     try:
         return parse_size(size)

@@ -1,4 +1,4 @@
-"""A configuration as written, read, checked and resolved."""
+"""A configuration as written, read from YAML, checked and resolved, and the files that it names."""
 
 from __future__ import annotations
 
@@ -7,24 +7,39 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+import yaml
+from pydantic import TypeAdapter, ValidationError
 
-from cvpl.config.attackers import column_problems, resolve_attacker, scheme_of, written_attackers
+from cvpl.config.attackers import (
+    SCENARIOS,
+    column_problems,
+    resolve_attacker,
+    scheme_of,
+    with_scenario,
+    written_attackers,
+)
 from cvpl.config.problems import problems_of
 from cvpl.config.resolved import WHERE, ResolvedConfig
-from cvpl.config.scenarios import SCENARIOS, with_scenario
-from cvpl.config.written import AuditConfig, ColumnConfig, ControlConfig, InferenceConfig, PolicyForm, ReadingConfig
-from cvpl.config.written_attacker import AttackerConfig
-from cvpl.config.yaml_file import read_yaml
+from cvpl.config.written import (
+    AttackerConfig,
+    AuditConfig,
+    ColumnConfig,
+    ControlConfig,
+    InferenceConfig,
+    LimitsConfig,
+    PolicyForm,
+    ReadingConfig,
+)
 from cvpl.errors import InputError, Problem, UsageError
+from cvpl.evaluation.policy import PRESETS
+from cvpl.files.reading import read_bounded
 from cvpl.operators.projection import Saved
-from cvpl.search.budget import Budget, usual_memory
 from cvpl.search.levers import Levers, SubBlock
+from cvpl.search.machine import Budget, usual_memory
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.evaluation_only.identity import IdentityKeys
-from cvpl.tables.meaning.hierarchy import read_hierarchy
-from cvpl.tables.source.limits import Limits
-from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.evaluation_only import IdentityKeys
+from cvpl.tables.meaning.labels import read_hierarchy
+from cvpl.tables.source.reading_settings import Limits, Reading
 from cvpl.wording import did_you_mean, unknown_names
 
 
@@ -230,3 +245,174 @@ def _identity(config: AuditConfig, name: str, problems: list[Problem]) -> Identi
         cure = "Keep the role for the column that identifies people, and set the others to `ignore`."
         problems.append(Problem(name, f"{len(ids)} columns have the role id", cure))
     return IdentityKeys(ids[0], ids[0]) if len(ids) == 1 else None
+
+
+MOST_MEGABYTES = 10
+"""The largest file that is read as YAML."""
+DEEPEST = 50
+"""How deep lists and mappings may be nested: no setting is nested so deep."""
+MOST_VALUES = 200_000
+"""How many values a file may hold, with every alias (`*name`) counted as what it stands for."""
+
+
+class _RefusedYamlError(yaml.MarkedYAMLError):
+    """Why a file is refused that a plain YAML reader might accept."""
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, which also rejects duplicate keys: one of two values would be lost silently."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """A node that is not nested too deeply."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise _RefusedYamlError(problem=f"lists or settings are nested more than {DEEPEST} deep", problem_mark=mark)
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+    def get_single_node(self) -> yaml.Node | None:
+        """The whole file, if it is not too much."""
+        node: yaml.Node | None = super().get_single_node()
+        if node is not None:
+            _check_size(node)
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A value; one that only looks like a day or a number is an error of YAML, with its place."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, ArithmeticError, LookupError):
+            problem = "this value is none, though it looks like a day, a time or a number"
+            raise _RefusedYamlError(problem=problem, problem_mark=node.start_mark) from None
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping without duplicate keys."""
+        seen = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if not isinstance(key, yaml.ScalarNode):
+                raise _RefusedYamlError(problem="a list or a mapping is used as a name", problem_mark=key.start_mark)
+            if key.value in seen:
+                raise _RefusedYamlError(problem=f"the key {key.value} occurs twice", problem_mark=key.start_mark)
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: Path, called: str, cure: str) -> Any:
+    """The content of a YAML file; `called` is its name in messages, `cure` the advice if it is not YAML."""
+    content = read_bounded(path, path.name, called, MOST_MEGABYTES)
+    try:
+        return yaml.load(content.decode("utf-8-sig"), _Loader)  # noqa: S506 - a safe loader, made stricter
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        mark = getattr(error, "problem_mark", None)
+        what = str(error.problem) if isinstance(error, _RefusedYamlError) else f"the {called} is not YAML"
+        what += f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        raise InputError([Problem(path.name, what, cure)]) from None
+
+
+def _check_size(root: yaml.Node) -> None:
+    """Refuse aliases that stand for very many values, or for what contains themselves."""
+    sizes: dict[yaml.Node, int | None] = {}
+
+    def size(node: yaml.Node) -> int:
+        if node in sizes:
+            known = sizes[node]
+            if known is None:
+                raise _RefusedYamlError(problem="an alias stands for what contains it", problem_mark=node.start_mark)
+            return known
+        sizes[node] = None
+        inner = node.value if isinstance(node, yaml.SequenceNode) else ()
+        if isinstance(node, yaml.MappingNode):
+            inner = [part for pair in node.value for part in pair]
+        total = 1 + sum(size(part) for part in inner)
+        if total > MOST_VALUES:
+            raise _RefusedYamlError(
+                problem=f"the file holds more than {MOST_VALUES:,} values", problem_mark=node.start_mark
+            )
+        sizes[node] = total
+        return total
+
+    size(root)
+
+
+def named_files(file: Path, base: Path | None = None) -> list[Path]:
+    """The file itself and every existing file that a text in it names, relative to `base` or to its own folder.
+
+    A file that cannot be read names none; who needs its content reports that.
+    """
+    try:
+        content = read_yaml(file, "file", "")
+    except InputError:
+        return [file]
+    folder = file.parent if base is None else base
+    return [file, *(place for text in _texts(content) if (place := folder / text).is_file())]
+
+
+def _texts(content: Any) -> Iterator[str]:
+    """Every text in a document that may be the name of a file."""
+    if isinstance(content, str):
+        if content and "\0" not in content and len(content) < 1000:
+            yield content
+            yield content.partition("#")[0]
+    elif isinstance(content, dict):
+        for value in content.values():
+            yield from _texts(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from _texts(value)
+
+
+_CURE = "Write {figure: attributable_rate, bound: high, max: 0.05}, a list of such, or the name of a preset."
+
+
+def read_policy(named: str | Path) -> PolicyForm:
+    """The policy of a YAML file, in the form of `policy` in audit.yaml; or the preset of that name."""
+    if str(named) in PRESETS:
+        content, name = str(named), "policy"
+    else:
+        content, name = read_yaml(Path(named), "policy", _CURE), Path(named).name
+    if content is None:
+        raise InputError([Problem(name, "the policy is empty", _CURE)])
+    try:
+        checked: PolicyForm = TypeAdapter(PolicyForm).validate_python(content)
+    except ValidationError as error:
+        raise InputError(problems_of(error, name, PolicyForm)) from None
+    return checked
+
+
+def parse_config(text: str) -> AuditConfig:
+    """Parse a configuration that cvpl itself wrote; `load` reads users' files."""
+    return AuditConfig.model_validate(yaml.safe_load(text))
+
+
+LimitsLike = Mapping[str, int | str]
+"""Some of the limits of `reading.limits` by their names; bytes may be a size such as 200GB."""
+_FORM = "Write such as rows=2000000000,bytes=200GB."
+
+
+def limits_of(given: LimitsLike) -> Limits:
+    """The limits, with the usual ones where none is given. Raises UsageError for one that is not allowed."""
+    unknown = [name for name in given if name not in LimitsConfig.model_fields]
+    if unknown:
+        raise UsageError(f"limits: {unknown_names('limit', unknown, LimitsConfig.model_fields)}. {_FORM}")
+    try:
+        return Limits(**LimitsConfig.model_validate(dict(given)).model_dump())
+    except ValidationError as error:
+        problems = problems_of(error, "limits", LimitsConfig)
+        raise UsageError(f"limits: {'; '.join(problem.what for problem in problems)}. {_FORM}") from None
+
+
+def parse_limits(text: str) -> dict[str, int | str]:
+    """The limits that are written as NAME=NUMBER, separated by commas. Raises UsageError for another form."""
+    found: dict[str, int | str] = {}
+    for part in text.split(","):
+        name, sign, value = (word.strip() for word in part.partition("="))
+        if not name or not sign or not value or name in found:
+            raise UsageError(f"limits: expected NAME=NUMBER, each name once, separated by commas. {_FORM}")
+        found[name] = int(value) if value.isascii() and value.isdecimal() else value
+    limits_of(found)
+    return found

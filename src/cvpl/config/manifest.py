@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from cvpl.config.loading import ConfigWithBase, load
+from cvpl.config.loading import ConfigWithBase, load, read_yaml
 from cvpl.config.problems import problems_of
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingConfig, TruthConfig
-from cvpl.config.yaml_file import read_yaml
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.settings import Settings
 from cvpl.tables.source.source import located

@@ -11,21 +11,18 @@ from pydantic import ValidationError
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.interpolation import FEWEST_FEATURES
 from cvpl.attack.shared_words import text_columns
-from cvpl.config import query_limits
-from cvpl.config.attackers import drawn_attackers
-from cvpl.config.family import FAMILY
-from cvpl.config.scenarios import SCENARIOS
+from cvpl.config.attackers import FAMILY, SCENARIOS, drawn_attackers
 from cvpl.config.written import AuditConfig, InferenceConfig
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.evaluation.population import population_size
+from cvpl.evaluation.intervals.intervals import FEWEST_RECORDS
+from cvpl.evaluation.truth import population_size
 from cvpl.operators.alignment import compared_differences, compared_ratios
 from cvpl.operators.similarity import generalized_columns
 from cvpl.operators.vectorization import Vectorization
-from cvpl.search.budget import Budget
 from cvpl.search.levers import Levers
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import ColumnSpec, Pair
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.wording import unknown_names
 
@@ -171,7 +168,7 @@ class ResolvedConfig:
     def max_queries(self, attacker: Attacker, released: int) -> int | None:
         """The most originals, and the most controls, that the attacker searches in `released` records; None: all."""
         quick = self.quick_people if self.quick else None
-        return query_limits.max_queries(attacker, released, family=self.is_family, quick=quick)
+        return max_queries(attacker, released, family=self.is_family, quick=quick)
 
     def only(self, names: Sequence[str]) -> ResolvedConfig:
         """The same plan with some of its attackers, in the given order."""
@@ -182,7 +179,7 @@ class ResolvedConfig:
 
     def with_quick_look(self, people: int | None = None) -> ResolvedConfig:
         """The same plan for a quick look at so many originals, and controls, at most; by default `QUICK_PEOPLE`."""
-        return replace(self, quick=True, quick_people=query_limits.QUICK_PEOPLE if people is None else people)
+        return replace(self, quick=True, quick_people=QUICK_PEOPLE if people is None else people)
 
     def with_memory(self, memory: int | None) -> ResolvedConfig:
         """The same plan with a memory limit in bytes; None keeps the limit."""
@@ -247,3 +244,40 @@ def _has_what_is_compared(attacker: Attacker, pair: Pair) -> bool:
         ordered = [spec for spec in original.specs if spec.name in compared and spec.type != "category"]
         return len(ordered) >= FEWEST_FEATURES
     return True
+
+
+MOST_PAIRS = 2_500_000_000
+"""The most pairs that a member of the family without blocking compares; it searches fewer people if needed, ..."""
+MOST_DENSITIES = 400_000_000
+"""Densities are summed over every pair, so fewer of them, ..."""
+MOST_DISTANCES = 250_000_000
+"""... and distances are computed one by one, so still fewer, ..."""
+FEWEST_ASKED = 1_000
+"""... but it searches at least this many people."""
+QUICK_PEOPLE = 4_000
+"""The most originals, and the most controls, of a quick look: the 95% interval of the strongest attacker
+then has a half-width of at most 6 points."""
+FIRST_ANSWER_PEOPLE = 2_000
+"""The same for the quick look with which a long audit begins, since the audit then refines it."""
+FEWEST_QUICK = 2_000
+QUICK_PAIRS = 400_000_000
+"""In a release that makes more pairs, from 100,000 records on, fewer people are searched, but at least these."""
+FEWEST_SCORED = 250
+SCORED_PAIRS = 500_000_000
+"""The most pairs of a quick look by a member that has to score every pair, and the fewest people: in more than 250,000
+released records it searches fewer people than the others."""
+
+
+def max_queries(attacker: Attacker, released: int, *, family: bool, quick: int | None) -> int | None:
+    """The most originals, and the most controls, that an attacker searches in `released` records; None: all.
+
+    `family` says whether it is a member of the family, `quick` is the most people of a quick look, None for an audit.
+    """
+    limits = [] if quick is None else [min(quick, max(FEWEST_QUICK, QUICK_PAIRS // max(1, released)))]
+    if family and attacker.blocking.compares_everybody:
+        pairs = MOST_DENSITIES if attacker.evidence == "density" else MOST_PAIRS
+        pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else pairs
+        limits.append(max(FEWEST_ASKED, pairs // max(1, released)))
+        if quick is not None and attacker.scores_every_pair:
+            limits.append(max(FEWEST_SCORED, SCORED_PAIRS // max(1, released)))
+    return min(limits, default=None)

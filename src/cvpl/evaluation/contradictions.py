@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.rates import linkage_rate
+from cvpl.evaluation.rates import attributable_rate, linkage_rate
 from cvpl.evaluation.truth import blocking_recall, share, top1_hit_rate
 
 TOP1_ABOVE = 0.10

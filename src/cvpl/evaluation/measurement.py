@@ -1,9 +1,22 @@
-"""All figures of one attack, from similarities that are computed once."""
+"""All figures of one attack, from similarities that are computed once, and the risk that follows from them.
+
+The risk of a release under one attacker, on one scale for every score. With a control, the risk is read where a share α
+of the control is linked:
+
+    risk = (power - α) / (1 - α)        power: true-positive rate at the false-positive rate α
+
+α is 5%. If the control is too small for an interval at 5%, the next larger rate with an interval is used. Without a
+control the true matches are used: risk = (top-1 - 1/n) / (1 - 1/n) over n released records, since a random guess is
+right with probability 1/n.
+
+Membership: how well an attack tells the people of the release from people who are not in it. The scores are those of
+the ROC curve. A true-positive rate is a power; this module adds the area under the curve.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,21 +25,43 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.estimates import CONFIDENCE, FALSE_RATE, Estimate
-from cvpl.evaluation.attack_rates import attack_rates, base_scores
-from cvpl.evaluation.calibration import has_wrong_candidates, no_wrong_candidates, smallest_threshold
-from cvpl.evaluation.control import FALSE_RATES, Basis, Roc, power_at
-from cvpl.evaluation.distributions import exceedance
-from cvpl.evaluation.intervals.intervals import Method, attributable_from_power, refused_interval
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
-from cvpl.evaluation.rates import integrated_risk, risk_curve, worst_case_risk
-from cvpl.evaluation.truth import Truth, evaluate_truth
+from cvpl.evaluation.intervals.bounds import (
+    FEW_RECORDS,
+    LEAST_EFFECT,
+    Component,
+    Sample,
+    quantile,
+    sampling_design,
+    wilson_bounds,
+)
+from cvpl.evaluation.intervals.intervals import Method, Uncertainty, attributable_from_power, offer, refused_interval
+from cvpl.evaluation.rates import (
+    FALSE_RATES,
+    Basis,
+    Roc,
+    attack_rates,
+    base_scores,
+    comparable,
+    has_wrong_candidates,
+    integrated_risk,
+    no_wrong_candidates,
+    power_at,
+    risk_curve,
+    smallest_threshold,
+    worst_case_risk,
+)
+from cvpl.evaluation.truth import Truth, evaluate_truth, exceedance, top1_hit_rate
 from cvpl.operators.threshold import Calibrate
 from cvpl.randomness import stream
+from cvpl.result import Risk
 from cvpl.search.best import BestCandidates
 from cvpl.search.pairs import PairSimilarities, candidate_similarities
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
+from cvpl.wording import counted
 
 Floats = NDArray[np.float64]
+
+
 Ints = NDArray[np.int64]
 
 OFF_SCALE_CURVE = np.round(np.arange(0.01, 0.305, 0.01), 2)
@@ -250,3 +285,136 @@ def resolve_threshold(attack: Attack, truth: Truth | None, base: Floats | None) 
 def pairwise_false_link_rate(measured: Measurement) -> float | None:
     """P(S- >= τ) over wrong pairs."""
     return None if measured.threshold is None else exceedance(measured.pairs.values, measured.threshold)
+
+
+LARGER_FALSE_RATES = (0.10, 0.20, 0.30)
+"""The rates to try, in this order, if the control is too small for an interval at 5%."""
+FEWEST_LINKED_CONTROLS = FEW_RECORDS * LEAST_EFFECT
+"""The fewest controls, α m, that must be linked at a false-positive rate α: with fewer, the lower end is useless."""
+CERTAIN_FALSE_RATE = 0.01
+"""A few people who are linked with certainty show at this rate before they show at 5%."""
+
+
+@dataclass(frozen=True)
+class RiskReading:
+    """The false-positive rate for all attackers of one audit, or None and the reason if no rate has an interval."""
+
+    false_rate: float | None
+    refused: str = ""
+
+
+def choose_reading(measurements: Iterable[Measurement]) -> RiskReading:
+    """The smallest false-positive rate at which the power of every attacker with a control has an interval.
+
+    All attackers use one rate, so that they can be compared. Without any attacker with a control there is none.
+    """
+    found = [measured for measured in measurements if measured.has_control]
+    if not found:
+        return RiskReading(None, "there is no control")
+    refused = ""
+    fewest = min(measured.controls for measured in found)
+    for rate in (FALSE_RATE, *LARGER_FALSE_RATES):
+        refusals = [measured.power_interval(rate).refused for measured in found]
+        refused = next((reason for reason in refusals if reason), "")
+        if not refused and can_be_read(rate, fewest):
+            return RiskReading(rate)
+    return RiskReading(None, refused or f"{counted(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
+
+
+def can_be_read(false_rate: float, controls: int) -> bool:
+    """Whether enough controls are linked at a false-positive rate to determine its threshold."""
+    return false_rate * controls >= FEWEST_LINKED_CONTROLS - 1e-9
+
+
+def risk_by_control(
+    name: str, measured: Measurement, false_rate: float, confidence: float = CONFIDENCE, among: int = 1
+) -> Risk:
+    """Compute (power - α) / (1 - α) with its interval at `confidence`, for an attacker picked from `among`."""
+    power = measured.power_interval(false_rate, confidence)
+    found = attributable_from_power(power, false_rate)
+    return Risk.of(found, power=power.value, false_rate=false_rate, basis="control", attacker=name, among=among)
+
+
+def risk_by_matches(name: str, measured: Measurement, confidence: float = CONFIDENCE, among: int = 1) -> Risk | None:
+    """Compute (top-1 - 1/n) / (1 - 1/n) with its interval; None if no match is known, or one record is released."""
+    hits, released = best_candidate(measured), measured.attack.protected.rows
+    if hits is None or released < 2:
+        return None
+    found = measured.top1_interval_at(confidence) or refused_interval("no match is known", hits, confidence)
+    beyond = found.beyond_chance(1 / released)
+    return Risk.of(beyond, power=None, false_rate=None, basis="true_matches", attacker=name, among=among)
+
+
+def best_candidate(measured: Measurement) -> float | None:
+    """The top-1 hit rate; None if no match is known."""
+    return None if measured.truth is None else top1_hit_rate(measured.truth)
+
+
+def certain_risk(measurements: Mapping[str, Measurement], headline: str, reading: float, attackers: int) -> Risk | None:
+    """A risk above 0 that the headline's reading misses: at 1%, or by another attacker at the same rate.
+
+    The intervals hold simultaneously over all `attackers` and both false-positive rates: each at 1 - 0.05 / (2 K). Of
+    several, the one with the largest lower end is returned; None if no lower end is above 0.
+    """
+    confidence = 1 - (1 - CONFIDENCE) / (2 * attackers)
+    found = []
+    for name, measured in measurements.items():
+        for rate in dict.fromkeys((CERTAIN_FALSE_RATE, reading)):
+            if (rate == reading and name == headline) or measured.power_interval(rate).refused:
+                continue
+            risk = risk_by_control(name, measured, rate, confidence, attackers)
+            if risk.low is not None and risk.low > 0:
+                found.append((risk.low, risk))
+    return max(found, key=lambda pair: pair[0])[1] if found else None
+
+
+SMALLEST_FALSE_RATE = 0.001
+FEWEST_FOR_SMALLEST = 10_000
+"""The fewest controls for a false-positive rate of 0.1%: ten of them are then linked."""
+MEMBERSHIP_RATES = (SMALLEST_FALSE_RATE, *FALSE_RATES)
+
+
+def read_at(false_rate: float, controls: int) -> bool:
+    """Whether a false-positive rate is read with so many controls: 0.1% needs 10,000 of them."""
+    return false_rate != SMALLEST_FALSE_RATE or controls >= FEWEST_FOR_SMALLEST
+
+
+def placements(scores: Floats, others: Floats) -> Floats:
+    """For every score, the share of `others` below it; an equal score counts one half."""
+    ordered = np.sort(others)
+    below, up_to = (np.searchsorted(ordered, scores, side=side) for side in ("left", "right"))
+    return (below + up_to) / (2 * len(others))
+
+
+def area_under_curve(originals: Floats, controls: Floats) -> float:
+    """The probability that an original scores higher than a control; a tie counts one half.
+
+        AUC = P(X > Y) + P(X = Y) / 2        X: score of an original, Y: score of a control
+
+    It is the area under the ROC curve, linear between attainable points. A record without candidates scores -inf.
+    """
+    return float(placements(comparable(originals), comparable(controls)).mean())
+
+
+def area_interval(originals: Sample, controls: Sample, confidence: float = CONFIDENCE) -> Estimate:
+    """An interval for the area under the curve A of n originals and m controls.
+
+    The variance V is DeLong's, from the placement of every record among those of the other table, over the sampling
+    units. The interval is Wilson's for A (1 - A) / V independent records, at most 3 n m / (n + m): that is their
+    number at A = 1/2, and it keeps the interval open where no record is on the wrong side. Its coverage is not part of
+    the measured table.
+    """
+    first, second = comparable(originals.best), comparable(controls.best)
+    n, m = len(first), len(second)
+    units = min(originals.units, controls.units)
+    refused = offer("power", originals.kind, records=n, controls=m, units=units).refused
+    if refused is not None:
+        return refused_interval(refused, area_under_curve(originals.best, controls.best), confidence)
+    mine, theirs = placements(first, second), 1 - placements(second, first)
+    parts = [Component(mine, originals.unit), Component(theirs, controls.unit)]
+    design = sampling_design(parts, least=LEAST_EFFECT, alike=originals.alike)
+    area, most = float(mine.mean()), 3 * n * m / (n + m) / design.effect
+    variance = design.effect * sum(float(part.deviation @ part.deviation) for part in parts)
+    count = most if variance <= 0 else min(most, area * (1 - area) / variance)
+    low, high = wilson_bounds(area, max(1.0, count), quantile(confidence, design.units - 1))
+    return Estimate(area, low, high, confidence, originals.kind)

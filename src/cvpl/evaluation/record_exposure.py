@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.control import comparable
+from cvpl.evaluation.rates import comparable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

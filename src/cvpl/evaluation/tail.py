@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.estimates import CONFIDENCE
-from cvpl.evaluation.groups.rarity_deciles import rarity
-from cvpl.evaluation.intervals.shares import Component, sampling_design
+from cvpl.evaluation.groups.subgroups import rarity
+from cvpl.evaluation.intervals.bounds import Component, sampling_design
 from cvpl.evaluation.measurement import Measurement
 from cvpl.result import TailShare
 

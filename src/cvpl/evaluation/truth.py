@@ -1,22 +1,31 @@
-"""Figures of an attack that need the true matches: recalls, true and false links, hits.
+"""Figures of an attack that need the true matches: recalls, true and false links, hits, similarities, precision.
 
 An original has a match if at least one is anywhere in the release; with several matches s(x, y*) is the largest among
 those in the block. 0/0 is None.
+
+Precision at the true prior: of the people whom an attacker links, how many are in the table. Power and false-positive
+rate are rates among people who are in the table, and among people who are not. How often a link is right also depends
+on how many people there are of each kind. In a result the precision is made of the published power: it must not tell
+more than the power does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
+from cvpl.result import Membership, Population, Power, Precision
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut, share_block
-from cvpl.tables.evaluation_only.identity import Scenario, TrueMatches
+from cvpl.tables.evaluation_only import Scenario, TrueMatches
 
 Floats = NDArray[np.float64]
+
+
 Ints = NDArray[np.int64]
 
 
@@ -172,3 +181,163 @@ def precision_at_1(truth: Truth, best: Floats, threshold: float) -> float | None
     """The hits among linked originals over all linked originals; None without links or with incomplete truth."""
     linked = best >= threshold
     return share(float(truth.hit[linked].sum()), int(linked.sum())) if truth.complete else None
+
+
+BINS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Distributions:
+    """Shares of matches and of wrong candidates in equal bins between a low and a high score.
+
+    `overlap` is the sum over bins of the smaller share: 0 if disjoint, 1 if equal. `separation` is the probability that
+    a match scores above a wrong candidate, with ties counted as half.
+    """
+
+    edges: Floats
+    matches: Floats
+    non_matches: Floats
+    overlap: float
+    separation: float
+
+
+def compare(matches: Floats, non_matches: Floats, k: int = 1) -> Distributions | None:
+    """Both distributions on common bins; None if either is empty. `non_matches` must be in ascending order.
+
+    The bins reach from the k-th lowest score to the k-th highest, and scores beyond them are in the outer bins. A
+    person has several wrong candidates, so as large a part of these is beyond.
+    """
+    matches = matches[np.isfinite(matches)]
+    if not matches.size or not non_matches.size:
+        return None
+    part = round(len(non_matches) * (k - 1) / len(matches))
+    ends = inner_ends(matches, k), inner_ends(non_matches, 1 + part)
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    edges = bin_edges(low, high, k)
+    shares = [
+        np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] / len(values) for values in (matches, non_matches)
+    ]
+    below = np.searchsorted(non_matches, matches, "left") + np.searchsorted(non_matches, matches, "right")
+    separation = float(below.mean() / (2 * len(non_matches)))
+    return Distributions(edges, shares[0], shares[1], float(np.minimum(*shares).sum()), separation)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of several samples in common, equal bins; `without` are the shares of non-finite values."""
+
+    edges: Floats
+    shares: tuple[Floats, ...]
+    without: tuple[float, ...]
+
+
+def bin_edges(low: float, high: float, k: int) -> Floats:
+    """Equal bins between two scores, or around one; with k above 1 between round numbers outside of them.
+
+    The round numbers are multiples of a twentieth of the range, rounded up to 1, 2 or 5 times a power of ten.
+    """
+    if k > 1 and high > low:
+        part = (high - low) / 20
+        power = 10.0 ** np.floor(np.log10(part))
+        step = power * next(digit for digit in (1, 2, 5, 10) if digit * power >= part * (1 - 1e-9))
+        low, high = step * np.floor(low / step + 1e-9), step * np.ceil(high / step - 1e-9)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, BINS + 1)
+
+
+def inner_ends(values: Floats, k: int) -> tuple[float, float]:
+    """The k-th lowest and the k-th highest value; the middle one if there are fewer than 2 k."""
+    ordered = np.sort(values)
+    at = min(k - 1, (len(ordered) - 1) // 2)
+    return float(ordered[at]), float(ordered[len(ordered) - 1 - at])
+
+
+def binned(*samples: Floats, k: int = 1) -> Shares | None:
+    """Each sample's shares between the k-th lowest and the k-th highest finite value of all; None if there is none.
+
+    Values beyond them are in the outer bins.
+    """
+    finite = [values[np.isfinite(values)] for values in samples]
+    together = np.concatenate(finite)
+    if not together.size:
+        return None
+    low, high = inner_ends(together, k)
+    edges = bin_edges(low, high, k)
+    shares = tuple(
+        np.histogram(np.clip(some, edges[0], edges[-1]), edges)[0] / max(1, len(values))
+        for some, values in zip(finite, samples, strict=True)
+    )
+    gone = (1 - len(some) / max(1, len(values)) for some, values in zip(finite, samples, strict=True))
+    return Shares(edges, shares, tuple(gone))
+
+
+def exceedance(ascending: Floats, threshold: float) -> float | None:
+    """P(S >= τ) over scores in ascending order; None without any."""
+    if not len(ascending):
+        return None
+    return float((len(ascending) - np.searchsorted(ascending, threshold, side="left")) / len(ascending))
+
+
+def population_size(setting: float, people: int) -> int:
+    """The number of people in the population: the setting itself or, if it is below 1, `people` / setting.
+
+    A setting below 1 is a sampling fraction: the share of the population that is in the table.
+    """
+    return round(people / setting) if setting < 1 else int(setting)
+
+
+def precision_at_prior(power: float, false_rate: float, people: int, population: int) -> float | None:
+    """The share of the linked who are in the table, if everybody in the population is looked for.
+
+        n power / (n power + (N - n) α)        n: people in the table, N: people in the population
+
+    α is the false-positive rate, and so the share of the N - n people outside the table that are linked. With N = n
+    everybody is in the table, and the precision is 1. None if nobody is linked.
+    """
+    right, wrong = people * power, (population - people) * false_rate
+    return None if right + wrong <= 0 else right / (right + wrong)
+
+
+def population(setting: float | None, people: int, powers: Sequence[Power] | None, k: int = 1) -> Population | None:
+    """The precision at every false-positive rate with a power; None if the population is not given.
+
+    A published power of 0 stands for fewer than k people, so it has no precision, unless k is 1.
+    """
+    if setting is None:
+        return None
+    size = population_size(setting, people)
+    return Population(
+        size=size,
+        people=people,
+        share=people / size,
+        precision=[precision_of(power, people, size, k) for power in powers or ()],
+    )
+
+
+def precision_of(power: Power, people: int, size: int, k: int) -> Precision:
+    """The precision at one false-positive rate, from the published power and its interval."""
+    ends = None if power.low is None or power.high is None else (power.low, power.high)
+    low, high = (None, None) if ends is None else (_at(end, power.false_rate, people, size) for end in ends)
+    untold = k > 1 and power.power <= 0
+    found = None if untold else _at(power.power, power.false_rate, people, size)
+    return Precision(false_rate=power.false_rate, precision=found, low=low, high=high)
+
+
+def _at(power: float, false_rate: float, people: int, size: int) -> float | None:
+    return precision_at_prior(min(1.0, max(0.0, power)), false_rate, people, size)
+
+
+def with_precision(found: Membership | None, population: Population | None, k: int = 1) -> Membership | None:
+    """The published section with the precision at the population's prior, from its published rates."""
+    if found is None or population is None:
+        return found
+    rates = []
+    for rate in found.rates:
+        told = precision_of(rate, population.people, population.size, k)
+        rates.append(
+            rate.model_copy(
+                update={"precision": told.precision, "precision_low": told.low, "precision_high": told.high}
+            )
+        )
+    return found.model_copy(update={"rates": rates, "prior": population.share})

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.files import whole_files
-from cvpl.files.duckdb_instance import new_instance
+from cvpl.files.reading import new_instance
 from cvpl.wording import counted
 
 if TYPE_CHECKING:

@@ -1,101 +1,58 @@
 """The results of audits, comparisons, surfaces, benchmarks and trials. They hold figures, never records."""
 
-from cvpl.result.assumptions import AssumedColumn, Assumptions
-from cvpl.result.attackers import AttackerRow, Canaries, Canary, Picked
 from cvpl.result.audit import AuditResult, PolicyOutcome, Provenance, Randomization, json_schema
-from cvpl.result.benchmark import (
+from cvpl.result.comparison import (
     BenchmarkCriteria,
     BenchmarkGroup,
     BenchmarkResult,
     BenchmarkRow,
     BenchmarkUtility,
-    LargestTop1,
-    Made,
-    benchmark_schema,
-)
-from cvpl.result.comparison import (
     ComparedDraws,
     ComparedRelease,
     ComparedUtility,
     ComparisonResult,
+    LargestTop1,
+    Made,
     PairedDifference,
     Places,
+    benchmark_schema,
     comparison_schema,
 )
-from cvpl.result.compliance import Compliance, ComplianceRow
-from cvpl.result.criteria import (
-    ClassRisk,
-    ClassSizeShare,
-    Criteria,
-    PopulationUniques,
-    Presence,
-    SensitiveCriteria,
-)
 from cvpl.result.figures import (
+    AtRisk,
+    AttackerRow,
     Attributable,
     Calibration,
+    Canaries,
+    Canary,
     Control,
     CurvePoint,
     EvidenceShares,
+    GroupRate,
+    GroupRates,
     Growth,
     GrowthPoint,
     Ladder,
+    MaximumRate,
     Overlap,
+    Picked,
     Power,
     Rate,
     RungRate,
     TruthFigures,
 )
-from cvpl.result.inference import (
-    Inference,
-    InferenceBaseline,
-    InferenceRate,
-    InferenceRow,
-    Reconstruction,
-    ReleaseInference,
-    SecretInference,
-)
-from cvpl.result.membership import Membership, MembershipArea, MembershipRate
-from cvpl.result.people import AtRisk, GroupRate, GroupRates, MaximumRate
-from cvpl.result.population import Population, Precision
-from cvpl.result.release_report import ColumnTechnique, Recipient, TailShare
-from cvpl.result.scenario import AttackerScenario
-from cvpl.result.setting import (
-    AlignedColumn,
-    Blocks,
-    BlockScheme,
-    BlockSizeClass,
-    Contribution,
-    Contributions,
-    Input,
-    ProjectionSummary,
-    Search,
-)
-from cvpl.result.singling_out import (
-    ExactRows,
-    PredicateRow,
-    SingledOutRate,
-    SinglingOut,
-    SmallestSets,
-    SudaScores,
-    UniqueRecords,
-)
-from cvpl.result.surface import (
+from cvpl.result.mechanisms import (
+    AllowedPoint,
+    AllowedPower,
+    ExposedShare,
     FailedStrength,
+    RoundFailure,
+    RoundPower,
+    StatedNoise,
     SurfaceCell,
     SurfaceResult,
     SurfaceSetting,
     SurfaceTarget,
-    WeakestSetting,
-    surface_schema,
-)
-from cvpl.result.trial import (
-    AllowedPoint,
-    AllowedPower,
-    ExposedShare,
-    RoundFailure,
-    RoundPower,
-    StatedNoise,
     TrialAttacker,
     TrialBudget,
     TrialExposure,
@@ -106,19 +63,66 @@ from cvpl.result.trial import (
     TrialRisk,
     TrialRound,
     TrialSpread,
+    WeakestSetting,
+    surface_schema,
     trial_schema,
 )
-from cvpl.result.trust import (
+from cvpl.result.questions import (
+    ClassRisk,
+    ClassSizeShare,
+    ColumnTechnique,
+    Compliance,
+    ComplianceRow,
+    Criteria,
+    ExactRows,
+    Inference,
+    InferenceBaseline,
+    InferenceRate,
+    InferenceRow,
+    Membership,
+    MembershipArea,
+    MembershipRate,
+    Population,
+    PopulationUniques,
+    Precision,
+    PredicateRow,
+    Presence,
+    Recipient,
+    Reconstruction,
+    ReleaseInference,
+    SecretInference,
+    SensitiveCriteria,
+    SingledOutRate,
+    SinglingOut,
+    SmallestSets,
+    SudaScores,
+    TailShare,
+    UniqueRecords,
+)
+from cvpl.result.setting import (
+    AlignedColumn,
+    AssumedColumn,
+    Assumptions,
+    AttackerScenario,
+    Blocks,
+    BlockScheme,
+    BlockSizeClass,
     ColumnLikeness,
+    Contribution,
+    Contributions,
     ControlLikeness,
+    Input,
+    MeanUtility,
+    ProjectionSummary,
+    Search,
     SelfLinkage,
     SelfRate,
     Sensitivity,
+    UtilityFigures,
     Validity,
     Variation,
     Warning_,
 )
-from cvpl.result.utility import MeanUtility, UtilityFigures
 from cvpl.result.verdict import LINKED_MORE_OFTEN, BestCandidate, Finding, Risk, Verdict, VerdictFigures, verdict_of
 
 __all__ = [

@@ -6,37 +6,58 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from cvpl.result.assumptions import Assumptions
-from cvpl.result.attackers import AttackerRow, Canaries, Picked
-from cvpl.result.compliance import Compliance
-from cvpl.result.criteria import Criteria
-from cvpl.result.data_frame import interval_columns
-from cvpl.result.document import FROM_FILE, Document, refused_as_invalid
-from cvpl.result.earlier import upgraded, with_interval_fields
+from cvpl.result.document import (
+    FROM_FILE,
+    Document,
+    interval_columns,
+    refused_as_invalid,
+    upgraded,
+    with_interval_fields,
+)
 from cvpl.result.figures import (
+    AtRisk,
+    AttackerRow,
     Attributable,
     Calibration,
+    Canaries,
     Control,
     CurvePoint,
     EvidenceShares,
     Growth,
     Ladder,
+    Picked,
     Power,
     Rate,
     TruthFigures,
     power_at,
 )
-from cvpl.result.inference import Inference
-from cvpl.result.marks import Number, OfOriginals, Threshold, Whole
-from cvpl.result.membership import Membership
-from cvpl.result.people import AtRisk
-from cvpl.result.population import Population
-from cvpl.result.release_report import ColumnTechnique, Recipient, TailShare
-from cvpl.result.scenario import AttackerScenario
-from cvpl.result.section import Section
-from cvpl.result.setting import AlignedColumn, Blocks, Contributions, Input, ProjectionSummary, Search
-from cvpl.result.singling_out import SinglingOut
-from cvpl.result.trust import ControlLikeness, SelfLinkage, Sensitivity, Validity, Warning_
+from cvpl.result.publishing import Number, OfOriginals, Section, Threshold, Whole
+from cvpl.result.questions import (
+    ColumnTechnique,
+    Compliance,
+    Criteria,
+    Inference,
+    Membership,
+    Population,
+    Recipient,
+    SinglingOut,
+    TailShare,
+)
+from cvpl.result.setting import (
+    AlignedColumn,
+    Assumptions,
+    AttackerScenario,
+    Blocks,
+    Contributions,
+    ControlLikeness,
+    Input,
+    ProjectionSummary,
+    Search,
+    SelfLinkage,
+    Sensitivity,
+    Validity,
+    Warning_,
+)
 from cvpl.result.verdict import BestCandidate, Finding, Risk, Verdict
 
 
@@ -176,3 +197,30 @@ class AuditResult(Document):
 def json_schema() -> dict[str, Any]:
     """The JSON schema of `result.json`."""
     return AuditResult.model_json_schema(by_alias=True)
+
+
+NOT_ASSESSABLE = "not assessable: "
+"""A reason of a policy begins with this if no attacker is reliable."""
+
+
+def exceeded(policy: PolicyOutcome) -> bool:
+    """Whether the value of a policy is known and beyond its limit: above `max`, or below `min`."""
+    if policy.value is None:
+        return False
+    above = policy.max is not None and policy.value > policy.max
+    return above or (policy.min is not None and policy.value < policy.min)
+
+
+def deciding_reason(policy: PolicyOutcome) -> str | None:
+    """The reason that a policy is not met, if that is not its value; None if it is met, or its value decides.
+
+    A release that is not assessable has no value that counts, however large. Otherwise a value beyond the limit
+    decides, and an unknown value is itself the reason.
+    """
+    if policy.met:
+        return None
+    if any(reason.startswith(NOT_ASSESSABLE) for reason in policy.reasons):
+        return "the audit is not assessable"
+    if exceeded(policy) or policy.value is None or not policy.reasons:
+        return None
+    return policy.reasons[0]

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cvpl.errors import InputError, Problem
-from cvpl.files.input_file import read_bounded
+from cvpl.files.reading import read_bounded
 from cvpl.result import AuditResult, BenchmarkResult, ComparisonResult, SurfaceResult, TrialResult
 from cvpl.wording import printable
 

@@ -1,13 +1,26 @@
-"""What was compared and how: inputs, blocks, search, projection and columns."""
+"""What was compared and how: inputs, blocks, search, scenario and assumptions, and how far to trust the figures."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cvpl.result.marks import Count, Measured, OfTables, People, Share, Statistic, Whole
-from cvpl.result.section import Section
+from cvpl.result.publishing import (
+    Count,
+    Measured,
+    Number,
+    OfBoth,
+    OfControls,
+    OfOriginals,
+    OfRisk,
+    OfTables,
+    People,
+    Section,
+    Share,
+    Statistic,
+    Whole,
+)
 
 
 class Input(Section):
@@ -109,3 +122,149 @@ class Contributions(Section):
     removal_asked: Whole | None
     power_asked: Whole | None = None
     top1_asked: Whole | None = None
+
+
+class AttackerScenario(Section):
+    """A situation that guidelines describe, as it was run.
+
+    `source` is where it is described, `who` the attacker in it. `columns` are those that the attackers knew, `errors`
+    the share of their values that were wrong, `people` whom they look for, and `knows_people` the share of the
+    originals that they had. `answer` is the figure that answers the scenario: the `risk`, the `best_candidate`, or the
+    membership rate at the `lowest_false_rate`. `stated` is false if columns or errors differ from the scenario's own.
+    """
+
+    name: str
+    source: str
+    who: str
+    columns: list[str]
+    errors: Number
+    people: str
+    knows_people: Number = 1.0
+    answer: Literal["risk", "lowest_false_rate", "best_candidate"]
+    stated: bool = True
+
+
+class AssumedColumn(Section):
+    """How a column was used: its role and type, whether it is a blocking key, why, and what the user should check.
+
+    `unread` says that the release has labels in it that nothing explains, so that they match no original label.
+    """
+
+    column: str
+    role: str
+    type: str | None
+    blocks: bool
+    reason: str
+    doubt: str | None
+    unread: bool = False
+
+
+class Assumptions(Section):
+    """The guesses of an audit without a configuration: its columns, and how the tables were read and matched."""
+
+    columns: list[AssumedColumn]
+    notes: list[str]
+
+
+OfAsked = Annotated[float, Share("asked")]
+
+
+class SelfRate(Section):
+    """A self-linkage diagnostic over `asked` of `records` records."""
+
+    rate: OfAsked | None
+    top1_hit_rate: OfAsked | None
+    asked: Whole
+    records: Whole
+
+
+class SelfLinkage(Section):
+    """Whether the representation can distinguish records: within each table, and in a slightly perturbed copy."""
+
+    original: SelfRate
+    protected: SelfRate
+    perturbed: SelfRate | None
+
+
+class Validity(Section):
+    """Whether the figures can be interpreted as risk, the reasons if not, and the measures behind it."""
+
+    assessable: bool
+    reasons: list[str]
+    explained_variance: OfTables | None
+    perturbed_top1: OfTables | None
+    attainable_top1: OfTables
+    zero_share_original: OfTables
+    zero_share_protected: OfTables
+    duplicate_share: OfTables
+    shift: Measured | None
+    covariance_distance: Measured | None
+    correlation_preservation: OfTables | None
+
+
+class ColumnLikeness(Section):
+    """The distance between a column's distributions in the control and the originals."""
+
+    column: str
+    distance: OfBoth
+    missing: OfBoth
+    differs: bool
+
+
+class ControlLikeness(Section):
+    """Whether control and originals look like one population; `alarms` has a sentence for each difference."""
+
+    alike: bool
+    enough: bool
+    area: OfBoth
+    copies_beyond_chance: OfBoth
+    columns: list[ColumnLikeness]
+    alarms: list[str]
+
+
+class Variation(Section):
+    """Figures under another choice of blocking, or of encoding and scaling; power at a false-positive rate of 5%."""
+
+    choice: str
+    name: str
+    linkage_rate: OfOriginals
+    control_rate: OfControls | None
+    attributable_rate: OfBoth | None
+    power: OfRisk | None
+
+
+class Sensitivity(Section):
+    """How much the figures vary: largest minus smallest power (linkage rate if the power is unknown)."""
+
+    attacker: str
+    asked: Whole
+    variations: list[Variation]
+    spread_by_blocking: OfRisk | None
+    spread_by_encoding: OfRisk | None
+
+
+class Warning_(Section):  # noqa: N801 - Warning is Python's own
+    """A warning: its rule, its sentence, and the page of the docs that explains it."""
+
+    rule: str
+    message: str
+    docs: str | None = None
+
+
+class UtilityFigures(Section):
+    """The four utility figures of a release, each from 0 to 1, or null if undefined.
+
+    `distance_basis` states whether distances are compared between the same people or only by their distributions.
+    """
+
+    correlation_preservation: OfTables | None
+    marginal_similarity: OfTables | None
+    downstream_accuracy_ratio: OfTables | None
+    distance_preservation: OfTables | None
+    distance_basis: Literal["same_people", "distributions"]
+
+
+class MeanUtility(UtilityFigures):
+    """The four figures, and their mean."""
+
+    mean: OfTables | None

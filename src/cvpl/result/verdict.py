@@ -1,4 +1,4 @@
-"""The verdict on one release: its kind, and the sentence that every output prints.
+"""The verdict on one release: its kind, what its attackers cannot see, and the sentence that every output prints.
 
 The sentence is written only here, from the figures of a result. There are four kinds:
 
@@ -11,13 +11,49 @@ not_assessable                no attacker is reliable, so a low figure would mea
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cvpl.result.marks import Number, OfMatchedHigh, OfMatchedLow, OfRisk, OfRiskHigh, OfRiskLow, Share, Whole
-from cvpl.result.section import EstimateSection, Section
+from cvpl.result.publishing import (
+    EstimateSection,
+    Number,
+    OfMatchedHigh,
+    OfMatchedLow,
+    OfRisk,
+    OfRiskHigh,
+    OfRiskLow,
+    Section,
+    Share,
+    Whole,
+)
 from cvpl.wording import count_in, printable, share_in, stopped
+
+UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
+ALONE, DECLARED, SHIFTED, DISTURBED = "columns_alone", "declared_columns", "release_shifted", "noise_hides"
+BLIND = (UNREAD, "unmatched_columns", "unread_texts", "renamed_columns", ALIKE, UNSEEN, SHIFTED, ALONE)
+"""Findings on what the attackers cannot see, the most telling first."""
+CAVEATS = (COARSE, DISTURBED, DECLARED)
+"""Findings that a verdict states beside its figure."""
+
+
+def blind(findings: Iterable[Finding]) -> str | None:
+    """What the attackers cannot see, by the first finding that says so; None if they see."""
+    return next((finding.message for finding in unseen(findings)), None)
+
+
+def unseen(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings on what the attackers cannot see, the most telling first."""
+    found = [finding for finding in findings if finding.closes_gate and finding.check in BLIND]
+    return sorted(found, key=lambda finding: BLIND.index(finding.check))
+
+
+def caveats(findings: Iterable[Finding]) -> list[str]:
+    """What the verdict says beside its figure: classes that are too coarse, and what was declared."""
+    found = [finding for finding in findings if finding.check in CAVEATS]
+    return [finding.message for finding in sorted(found, key=lambda finding: CAVEATS.index(finding.check))]
+
 
 VerdictKind = Literal["linkable", "indistinguishable_from_zero", "undetermined", "not_assessable"]
 LINKED_MORE_OFTEN = "the control is linked more often than the originals, so it is not like them"

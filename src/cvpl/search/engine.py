@@ -11,9 +11,9 @@ So that an engine can leave the data in place, the values passed between steps a
 whole tables is small:
 
     columns              `Place`             storage of a table's columns      tables/columns.py
-    fitting features     `ColumnSummary`     label counts, means, quartiles    operators/vectorization/summaries.py
+    fitting features     `ColumnSummary`     label counts, means, quartiles    operators/vectorization/settings.py
     feature vectors      `FeatureVectors`    moments, embeddings of some rows  operators/feature_vectors.py
-    scores of pairs      `ScoreSource`       scores and scorers of some rows   operators/similarity/scorers.py
+    scores of pairs      `ScoreSource`       scores and scorers of some rows   operators/similarity/measure.py
     search               `SearchEngine`      the best candidates               here
     rates                `ScoreCounts`       how many reach a threshold        evaluation/rates.py
 
@@ -32,9 +32,9 @@ from cvpl.errors import UsageError
 from cvpl.operators.similarity import ScoreSource
 from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
-from cvpl.search.budget import IN_PROCESS, Budget
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Approximate
+from cvpl.search.machine import IN_PROCESS, Budget
 
 Progress = Callable[[float], None]
 

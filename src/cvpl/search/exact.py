@@ -1,12 +1,17 @@
 """Exact search: every query's best candidates, as if every pair had been scored.
 
 There are four ways to search a block, and the choice never affects the result: the pairs of small blocks are listed
-(`listing`), larger blocks are scored in tiles (`tiles`), and in large blocks a tree (`tree`, `kernel`) of unit vectors,
+(`pairs`), larger blocks are scored in tiles (`pairs`), and in large blocks a tree (`tree`, `kernel`) of unit vectors,
 or an index on rare values (`rare_values`) for agreement scores, leaves most pairs unscored. All four keep every pair
 that could be one of the two best or tie with the best, and score it by the same formula.
 
 Whether a tree saves work is decided by counting, not by timing: a sample of the block's queries goes through it, and
 the number of products is compared with that of the tiles.
+
+Approximate search with FAISS (extra `ann`): only on request, and its result is a lower bound. The candidates of a block
+are assigned to lists by their nearest centre, about four times the square root of their number of lists; a query
+searches the lists of its `nprobe` nearest centres. FAISS's top results are scored by the formula, like every other
+pair.
 """
 
 from __future__ import annotations
@@ -23,20 +28,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.errors import UsageError
 from cvpl.operators.similarity import ScoreSource
-from cvpl.search.approximate import Approximated
 from cvpl.search.best import BestCandidates, Counts, ScoredPairs, SearchOutcome
-from cvpl.search.blas_threads import limit_own_blas, one_blas_thread
-from cvpl.search.blocks import LeftOut, Partition, layouts
-from cvpl.search.budget import Budget
-from cvpl.search.groups import Group, groups
+from cvpl.search.blocks import Group, LeftOut, Partition, groups, layouts
 from cvpl.search.levers import Approximate
-from cvpl.search.listing import ListedPairs
-from cvpl.search.threads import threads
-from cvpl.search.tiles import Tiled
+from cvpl.search.machine import Budget, limit_own_blas, one_blas_thread, threads
+from cvpl.search.pairs import ListedPairs, Tiled, candidates_only
 
 if TYPE_CHECKING:
     from cvpl.search.tree.tree_search import TreeSearch
+
 
 Ints = NDArray[np.int64]
 Progress = Callable[[float], None]
@@ -326,3 +328,62 @@ class TreeTask:
             Tiled(group, slice(query, query + 1), slice(0, candidates), size) for query in map(int, too_many)
         ]
         return [lambda: outcome, *alone]
+
+
+NEAREST = 16
+"""The number of a query's nearest candidates that are scored by the formula."""
+_PAIRS_AT_ONCE = 1 << 22
+"""Pairs counted at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Approximated:
+    """A large block as a group of its own, searched with lists."""
+
+    group: Group
+    settings: Approximate
+
+    def __call__(self) -> SearchOutcome:
+        """Train, look up and score, on one thread, so that a run is reproducible."""
+        try:
+            import faiss  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise UsageError("search.ann needs an extra: install cvpl[ann], or leave it out") from None
+        scorer = self.group.scorer.unit_vectors
+        assert scorer is not None  # noqa: S101 - checked where the task is made
+        a, b = (np.ascontiguousarray(side, dtype=np.float32) for side in (scorer.a, scorer.b))
+        lists = max(1, min(len(b) // 40, int(4 * np.sqrt(len(b)))))
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)
+        try:
+            quantizer = faiss.IndexFlatIP(b.shape[1])
+            index = faiss.IndexIVFFlat(quantizer, b.shape[1], lists, faiss.METRIC_INNER_PRODUCT)
+            index.train(b)
+            index.add(b)
+            index.nprobe = min(self.settings.nprobe, lists)
+            _, nearest = index.search(a, NEAREST)
+            _, probed = quantizer.search(a, index.nprobe)
+            sizes = np.bincount(quantizer.assign(b, 1).ravel(), minlength=lists)
+        finally:
+            faiss.omp_set_num_threads(threads)
+        query, place = np.nonzero(nearest >= 0)
+        candidate = nearest[query, place].astype(np.int64)
+        keep = candidates_only(self.group, query, candidate)
+        query, candidate = query[keep], candidate[keep]
+        near = self.group.named(query, candidate, scorer.pairs(query, candidate))
+        return SearchOutcome(len(a) * len(b), near, self._counts(), int(sizes[probed[probed >= 0]].sum()))
+
+    def _counts(self) -> Counts:
+        """|C(x)| of every query in this block: all its candidates count, looked at or not."""
+        group, width = self.group, len(self.group.candidate_rows)
+        counts = np.zeros(len(group.query_rows), dtype=np.int64)
+        step = max(1, _PAIRS_AT_ONCE // max(1, width))
+        for start in range(0, len(counts), step):
+            some = slice(start, min(start + step, len(counts)))
+            missing = np.zeros((some.stop - start, width), dtype=bool)
+            for other in group.apart:
+                missing |= other.shared(some, slice(0, width))
+            first, last = np.searchsorted(group.skip_query, [some.start, some.stop])
+            missing[group.skip_query[first:last] - start, group.skip_candidate[first:last]] = True
+            counts[some] = width - missing.sum(axis=1)
+        return Counts(group.query_rows, counts)

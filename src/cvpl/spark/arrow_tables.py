@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times, Type
-from cvpl.tables.kinds.column import Make
+from cvpl.tables.kinds import Make
 
 if TYPE_CHECKING:
     import pyarrow as pa

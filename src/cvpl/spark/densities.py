@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cvpl.attack.representation import Representation
 from cvpl.errors import InputError, Problem
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.search.rare_values.log_means import log_means
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader

@@ -21,7 +21,7 @@ from cvpl.files import private_folder, remove_abandoned
 from cvpl.spark.chunks import chunks
 from cvpl.spark.guarding import Guarded
 from cvpl.spark.sources import ClusterSource
-from cvpl.tables.source.own_parquet import OwnParquet
+from cvpl.tables.source.source import OwnParquet
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.block_words import block_words
-from cvpl.operators.blocking import Key
+from cvpl.operators.blocking import Key, block_words
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster_table import ClusterTable, Reader
 from cvpl.spark.guarding import Guarded
 from cvpl.spark.packing import pack, unpack
 from cvpl.tables.columns import Table
-from cvpl.tables.keys.row_hash import hash_columns
+from cvpl.tables.keys import hash_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -21,10 +21,9 @@ from cvpl.spark.cluster import Cluster
 from cvpl.spark.cluster_table import ClusterTable
 from cvpl.spark.guarding import Guarded
 from cvpl.spark.packing import pack, unpack
-from cvpl.tables.columns import ColumnSpec, Table
-from cvpl.tables.keys.record_keys import record_keys
+from cvpl.tables.columns import ColumnSpec, MeasuredNotice, Table
+from cvpl.tables.keys import record_keys
 from cvpl.tables.meaning.column_facts import ColumnFacts, LabelFacts
-from cvpl.tables.meaning.measured_notice import MeasuredNotice
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.source.connection import connected
 from cvpl.tables.source.reading_settings import Reading

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from cvpl.attack.representation import Representation
 from cvpl.errors import InputError, Problem
-from cvpl.operators.block_words import block_words
-from cvpl.operators.blocking import Key, combined_codes
+from cvpl.operators.blocking import Key, block_words, combined_codes
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
 from cvpl.search.exact import find_best
+from cvpl.search.machine import Budget
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
 from cvpl.spark.guarding import guarded

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.source.frames import is_spark_frame
+from cvpl.tables.source.source import is_spark_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

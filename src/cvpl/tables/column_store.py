@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cvpl.errors import LimitError
 from cvpl.files import temporary_place, unnamed_file
 from cvpl.tables.columns import ColumnData, Fetch, Place
-from cvpl.tables.kinds.column import Make
+from cvpl.tables.kinds import Make
 
 Array = NDArray[Any]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cvpl.laboratory.frame import NOBODY, Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Pair, Table, Times
-from cvpl.tables.evaluation_only.identity import Scenario, TrueMatches
+from cvpl.tables.evaluation_only import Scenario, TrueMatches
 from cvpl.tables.meaning.protected_values import is_suppressed, read_number, read_time
 
 NAMES = ("original", "protected", "control")

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from cvpl.tables.identifiers.unique_columns import LEAST_ROWS
+from cvpl.tables.identifiers.columns import LEAST_ROWS
+from cvpl.tables.source.connection import quoted
 from cvpl.tables.source.source import Source
-from cvpl.tables.source.sql_text import quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
-from cvpl.tables.keys.record_keys import record_keys
-from cvpl.tables.keys.row_keys import equal_row_keys
+from cvpl.tables.keys import equal_row_keys, record_keys
 from cvpl.tables.new_columns import telling_new_columns
-from cvpl.tables.source.connection import connect_again
+from cvpl.tables.source.connection import connect_again, quoted
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, has_one_type
-from cvpl.tables.source.sql_text import quoted
 
 if TYPE_CHECKING:
     import duckdb

@@ -22,19 +22,16 @@ from cvpl.assessment.planning.speed import measure_speed
 from cvpl.assessment.planning.work import Work
 from cvpl.assessment.warnings import warning_sections
 from cvpl.attack.saved_projection import save_projection
-from cvpl.config.limits import LimitsLike
-from cvpl.config.loading import ConfigLike
-from cvpl.config.named_files import named_files
+from cvpl.config.loading import ConfigLike, LimitsLike, named_files
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.files import check_outputs
-from cvpl.tables.source.frames import is_spark_frame
+from cvpl.tables.source.source import is_spark_frame
 from cvpl.workflows.exposed_records import PerPersonFile, per_person_warning
-from cvpl.workflows.planned_audit import PlannedAudit, check_tables, takes_quick_look_first
+from cvpl.workflows.planned_audit import PlannedAudit, PlanOptions, check_tables, read_plan, takes_quick_look_first
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.propose import propose
-from cvpl.workflows.reading import PlanOptions, read_plan
 
 Engine = Literal["spark"]
 """Where an audit runs if it is not this process."""

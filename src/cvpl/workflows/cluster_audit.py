@@ -21,12 +21,11 @@ from cvpl.assessment.planning.progress import Phase, ProgressCallback, WholeProg
 from cvpl.assessment.planning.work import Work
 from cvpl.attack.prepared_attack import prepare
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.config.limits import LimitsLike
-from cvpl.config.loading import ConfigLike
+from cvpl.config.loading import ConfigLike, LimitsLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.evaluation.groups.draw_by_unit import people_draw
-from cvpl.search.budget import usual_memory
+from cvpl.evaluation.groups.units import people_draw
+from cvpl.search.machine import usual_memory
 from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, read_step, search_all
 from cvpl.spark.cluster import Cluster, on_cluster
 from cvpl.spark.one_task import ask_at_once
@@ -35,14 +34,12 @@ from cvpl.spark.session import session_for
 from cvpl.spark.sharing import Sharing
 from cvpl.spark.sources import ClusterSource, source_of
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.evaluation_only.identity import ROW_NUMBER
+from cvpl.tables.evaluation_only import ROW_NUMBER
 from cvpl.tables.pair import Inputs
-from cvpl.tables.source.frames import is_spark_frame
-from cvpl.tables.source.own_parquet import OwnParquet
 from cvpl.tables.source.reading_settings import Reading
-from cvpl.workflows.planned_audit import PlannedAudit
+from cvpl.tables.source.source import OwnParquet, is_spark_frame
+from cvpl.workflows.planned_audit import PlannedAudit, PlanOptions, read_tables, settle_plan
 from cvpl.workflows.proposal import Proposal, propose_here
-from cvpl.workflows.reading import PlanOptions, read_tables, settle_plan
 
 Tables = Mapping[str, OwnParquet]
 

@@ -24,11 +24,11 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.control import Roc
 from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.rates import Roc
 from cvpl.evaluation.record_exposure import Exposures, exposures, exposures_of_units
 from cvpl.files import check_outputs, write_whole
-from cvpl.tables.evaluation_only.ids import id_values
+from cvpl.tables.evaluation_only import id_values
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
 

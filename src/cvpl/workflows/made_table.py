@@ -38,7 +38,7 @@ class MadeTable:
 
     def to_frame(self) -> DataFrame:
         """The table as a pandas dataframe. Raises UsageError if pandas is not installed."""
-        from cvpl.result.data_frame import data_frame  # noqa: PLC0415 - its package loads pydantic
+        from cvpl.result.document import data_frame  # noqa: PLC0415 - its package loads pydantic
 
         return data_frame(self.to_columns())
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from cvpl.config.limits import LimitsLike, limits_of
-from cvpl.config.text import parse_config
+from cvpl.config.loading import LimitsLike, limits_of, parse_config
 from cvpl.config.written import AuditConfig
 from cvpl.files import check_outputs, write_whole
-from cvpl.result.assumptions import AssumedColumn, Assumptions
+from cvpl.result.setting import AssumedColumn, Assumptions
 from cvpl.tables.proposal.proposal import TablesProposal, propose_tables
 
 

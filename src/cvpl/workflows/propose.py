@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from cvpl.config.limits import LimitsLike
-from cvpl.tables.source.frames import is_spark_frame
+from cvpl.config.loading import LimitsLike
+from cvpl.tables.source.source import is_spark_frame
 from cvpl.workflows.proposal import Proposal, propose_here
 
 

@@ -48,7 +48,7 @@ class SimulatedPeople(MadeTable):
     @property
     def config(self) -> AuditConfig:
         """The configuration as a value."""
-        from cvpl.config.text import parse_config  # noqa: PLC0415 - loads pydantic
+        from cvpl.config.loading import parse_config  # noqa: PLC0415 - loads pydantic
 
         return parse_config(self.config_text)
 

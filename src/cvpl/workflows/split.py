@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cvpl.config.limits import LimitsLike, limits_of
+from cvpl.config.loading import LimitsLike, limits_of
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.files import check_outputs, whole_files
 from cvpl.randomness import stream

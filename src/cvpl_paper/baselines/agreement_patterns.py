@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
-from cvpl.operators.similarity.near_best import lowest_near_best
-from cvpl.operators.similarity.patterns import Patterns
+from cvpl.operators.similarity.agreement import lowest_near_best
+from cvpl.operators.similarity.match_agreement import Patterns
 from cvpl.search.blocks import Partition
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl_paper.baselines.agreement import WeighedColumn
 from cvpl_paper.baselines.block_pairs import listed_pairs
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import ScoreSource
-from cvpl.search.blocks import Partition, layouts
-from cvpl.search.budget import Budget
-from cvpl.search.groups import Group, groups
-from cvpl.search.listing import candidates_only, list_pairs
+from cvpl.search.blocks import Group, Partition, groups, layouts
+from cvpl.search.machine import Budget
+from cvpl.search.pairs import candidates_only, list_pairs
 
 Ints = NDArray[np.int64]
 

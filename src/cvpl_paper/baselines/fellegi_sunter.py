@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.truth import Truth, share
-from cvpl.operators.similarity.expectation_maximization import (
+from cvpl.operators.similarity.match_agreement import (
     MOST_STEPS,
     TOLERANCE,
     FittedParameters,
     Parameters,
+    Patterns,
     maximize,
 )
-from cvpl.operators.similarity.patterns import Patterns
 from cvpl.search.best import BestCandidates
 from cvpl.tables.columns import Table
 from cvpl_paper.baselines.agreement import Comparison, WeighedColumn, compare_tables

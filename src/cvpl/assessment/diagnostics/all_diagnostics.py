@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.contributions import column_contributions
 from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference
@@ -21,10 +20,10 @@ from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.columns import column_techniques
 from cvpl.evaluation.groups.subgroups import Subgroups
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.tail import tail
-from cvpl.evaluation.techniques import column_techniques
 from cvpl.randomness import stream
 from cvpl.result import (
     ColumnTechnique,
@@ -40,6 +39,7 @@ from cvpl.result import (
     SinglingOut,
     TailShare,
 )
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 TABLES = ("original", "protected")

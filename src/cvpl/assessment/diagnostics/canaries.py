@@ -25,19 +25,17 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.estimates import FALSE_RATE, Estimate
-from cvpl.evaluation.attack_rates import AttackRates, attack_rates
-from cvpl.evaluation.control import FALSE_RATES
-from cvpl.evaluation.groups.draw_by_unit import people_draw
+from cvpl.evaluation.groups.units import people_draw
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.intervals import attributable_from_power
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.intervals.intervals import Uncertainty, attributable_from_power
+from cvpl.evaluation.rates import FALSE_RATES, AttackRates, attack_rates
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.operators.threshold import DEFAULT
 from cvpl.randomness import stream
 from cvpl.result import Canaries, Canary
 from cvpl.search.best import TIE
 from cvpl.search.blocks import share_block
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import Pair, Table
 
 Floats = NDArray[np.float64]

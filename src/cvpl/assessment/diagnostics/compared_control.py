@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cvpl.evaluation.control_likeness import ControlTests, control_likeness
-from cvpl.evaluation.groups.draw_by_unit import one_row_a_unit
+from cvpl.evaluation.groups.units import one_row_a_unit
 from cvpl.randomness import stream
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 
 

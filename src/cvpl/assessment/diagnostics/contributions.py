@@ -12,7 +12,7 @@ from cvpl.assessment.diagnostics.self_linkage import sampled_originals
 from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.attack.representation import fit_representation
-from cvpl.evaluation.contribution import link, structural, structural_spread
+from cvpl.evaluation.columns import link, structural, structural_spread
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.rates import linkage_rate
 from cvpl.operators.vectorization import ColumnChoice

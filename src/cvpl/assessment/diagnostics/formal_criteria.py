@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.criteria.criteria import (
-    SIZES,
-    AttributeCriteria,
-    KnownPopulation,
-    ReleaseCriteria,
-    release_criteria,
-)
-from cvpl.evaluation.population import population_size
+from cvpl.evaluation.criteria import SIZES, AttributeCriteria, KnownPopulation, ReleaseCriteria, release_criteria
+from cvpl.evaluation.truth import population_size
 from cvpl.result import (
     ClassRisk,
     ClassSizeShare,

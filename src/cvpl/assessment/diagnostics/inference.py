@@ -7,29 +7,20 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import cast
 
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.assessment.diagnostics.sensitive_searches import SensitiveSearches
 from cvpl.assessment.diagnostics.several_attributes import reconstruction
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.inference import models
-from cvpl.evaluation.inference.attackers import (
-    BEST,
-    CLASS,
-    JOINED,
-    NEAREST_RECORD,
-    VOTE,
-    AlignedPeople,
-    BothBeliefs,
-)
-from cvpl.evaluation.inference.column_gains import gains
-from cvpl.evaluation.inference.control_model import control_model
+from cvpl.evaluation.inference.attackers import BEST, CLASS, JOINED, NEAREST_RECORD, VOTE, AlignedPeople, BothBeliefs
+from cvpl.evaluation.inference.columns import by_information, gains, nested_sets
 from cvpl.evaluation.inference.figures import (
     NO_CONTROL,
     Queries,
     ScoredAttack,
     baseline_rows,
+    control_model,
     inference_rate,
     inference_rows,
     refusal,
@@ -38,12 +29,12 @@ from cvpl.evaluation.inference.figures import (
     simultaneous,
     weights_of,
 )
-from cvpl.evaluation.inference.known_columns import by_information, nested_sets
 from cvpl.evaluation.inference.sensitive_attribute import DAY, SensitiveAttribute
 from cvpl.randomness import stream
 from cvpl.result import Finding, Inference, ReleaseInference, SecretInference
-from cvpl.result.inference import AttackerName
-from cvpl.result.sight import blind
+from cvpl.result.questions import AttackerName
+from cvpl.result.verdict import blind
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 NOT_ASKED = "not asked for; set `inference: true`"

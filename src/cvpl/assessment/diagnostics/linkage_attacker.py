@@ -6,7 +6,7 @@ from cvpl.assessment.attacker_outcome import AttackerOutcome
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.combined_attack import CombinedAttack
-from cvpl.evaluation.risk import choose_reading
+from cvpl.evaluation.measurement import choose_reading
 from cvpl.operators.blocking import Blocking
 from cvpl.operators.similarity import Rarity
 

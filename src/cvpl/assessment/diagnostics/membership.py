@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.intervals.intervals import refused_interval
-from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.membership import MEMBERSHIP_RATES, area_interval, area_under_curve, read_at
+from cvpl.evaluation.measurement import MEMBERSHIP_RATES, Measurement, area_interval, area_under_curve, read_at
 from cvpl.result import Membership, MembershipArea, MembershipRate
 
 

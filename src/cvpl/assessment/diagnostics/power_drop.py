@@ -27,13 +27,12 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import Drawn
 from cvpl.attack.shared_work import SharedWork
 from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.attack_rates import searched_base
-from cvpl.evaluation.control import power_at
 from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.rates import power_at, searched_base
 from cvpl.evaluation.truth import evaluate_truth
 from cvpl.operators.vectorization import ColumnChoice
 from cvpl.randomness import stream
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.pair import Inputs
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.assessment.verdict import bounded
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.risk import risk_by_control, risk_by_matches
+from cvpl.evaluation.measurement import risk_by_control, risk_by_matches
 from cvpl.result import Finding, Recipient
 from cvpl.tables.pair import Inputs
 

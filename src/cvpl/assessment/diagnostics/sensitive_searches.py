@@ -14,10 +14,9 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.groups.draw_by_unit import people_draw
+from cvpl.evaluation.groups.units import people_draw
 from cvpl.evaluation.inference.attackers import AlignedPeople, LinkGuesses
-from cvpl.evaluation.inference.column_choices import draw_folds
-from cvpl.evaluation.inference.column_gains import most_ranking
+from cvpl.evaluation.inference.columns import draw_folds, most_ranking
 from cvpl.evaluation.inference.figures import Queries
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair

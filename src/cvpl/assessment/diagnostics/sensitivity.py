@@ -14,12 +14,12 @@ from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
 from cvpl.attack.shared_work import SharedWork
-from cvpl.evaluation.attack_rates import AttackRates, attack_rates, searched_base
+from cvpl.evaluation.rates import AttackRates, attack_rates, searched_base
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Lsh, Prefix, Truncate
 from cvpl.result import Sensitivity, Variation
-from cvpl.search.budget import Budget
+from cvpl.search.machine import Budget
 from cvpl.tables.columns import Pair
-from cvpl.tables.evaluation_only.identity import TrueMatches
+from cvpl.tables.evaluation_only import TrueMatches
 
 ASKED = 2_000
 """The most originals, and the most controls, that are searched."""

@@ -14,8 +14,7 @@ from typing import TypeVar
 
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.search.budget import Budget
-from cvpl.search.threads import threads
+from cvpl.search.machine import Budget, threads
 
 T = TypeVar("T")
 Work = Callable[[Attacker, SharedWork, Budget], T]

@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from cvpl.assessment.diagnostics.sensitive_searches import SensitiveSearches
 from cvpl.evaluation.inference.attackers import BEST, CLASS, VOTE
-from cvpl.evaluation.inference.figures import (
-    Queries,
-    ScoredAttack,
-    inference_rows,
-    scored,
-    simultaneous,
-    weights_of,
-)
+from cvpl.evaluation.inference.figures import Queries, ScoredAttack, inference_rows, scored, simultaneous, weights_of
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.result import Reconstruction
 

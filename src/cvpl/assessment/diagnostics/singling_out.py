@@ -8,12 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.background_worker import BackgroundWorker
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.singling_out.column_sets import LARGEST, column_sets
-from cvpl.evaluation.singling_out.exact_rows import ExactRowCounts, exact_rows
-from cvpl.evaluation.singling_out.predicate_rates import PredicateRate, predicate_rates
-from cvpl.evaluation.singling_out.shared_codes import SharedCodes, Uniques, uniques
+from cvpl.evaluation.singling_out.codes import SharedCodes, Uniques, uniques
+from cvpl.evaluation.singling_out.column_sets import LARGEST, ExactRowCounts, column_sets, exact_rows
+from cvpl.evaluation.singling_out.predicates import PredicateRate, predicate_rates
 from cvpl.randomness import stream
 from cvpl.result import (
     ExactRows,
@@ -24,6 +22,7 @@ from cvpl.result import (
     SudaScores,
     UniqueRecords,
 )
+from cvpl.search.machine import BackgroundWorker
 from cvpl.tables.pair import Inputs
 
 SHOWN = 10

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from cvpl.evaluation.groups.groupings import by_columns, by_rarity
-from cvpl.evaluation.groups.rounded_rates import rounded_rates
-from cvpl.evaluation.groups.subgroups import Subgroups, subgroups
+from cvpl.evaluation.groups.subgroups import Subgroups, by_columns, by_rarity, rounded_rates, subgroups
 from cvpl.evaluation.measurement import Measurement
 from cvpl.result import AtRisk, GroupRate, GroupRates, MaximumRate
 from cvpl.tables.pair import Inputs

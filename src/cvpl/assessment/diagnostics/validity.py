@@ -17,9 +17,9 @@ from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.result import SelfRate, Validity
-from cvpl.search.threads import threads
+from cvpl.search.machine import threads
 from cvpl.tables.columns import Table
-from cvpl.tables.keys.row_hash import Keys, hash_columns
+from cvpl.tables.keys import Keys, hash_columns
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 
 _REPEATS = 25
 _SIDE = 256

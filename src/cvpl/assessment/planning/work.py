@@ -23,10 +23,8 @@ from cvpl.assessment.planning.progress import QUICK_LOOK, SCREENING, Phase, Step
 from cvpl.assessment.planning.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
-from cvpl.config.query_limits import FIRST_ANSWER_PEOPLE
-from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.inference.column_choices import FOLDS
-from cvpl.evaluation.inference.column_gains import most_ranking
+from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
+from cvpl.evaluation.inference.columns import FOLDS, most_ranking
 from cvpl.evaluation.inference.models import MOST_ROWS
 from cvpl.evaluation.singling_out.column_sets import LARGEST, MOST_VISITS
 from cvpl.search.exact import INDEX_ALL_PAIRS

@@ -10,9 +10,9 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE, FALSE_RATE
 from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT
-from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.evaluation.risk import FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
-from cvpl.result.published import Disclosure
+from cvpl.evaluation.intervals.intervals import FEWEST_RECORDS
+from cvpl.evaluation.measurement import FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
 

@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.estimates import CONFIDENCE
-from cvpl.evaluation.intervals.shares import wilson_bounds
-from cvpl.result.published import Disclosure
-from cvpl.search.threads import threads
+from cvpl.evaluation.intervals.bounds import wilson_bounds
+from cvpl.result.publishing import Disclosure
+from cvpl.search.machine import threads
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.keys.row_hash import Keys
-from cvpl.tables.keys.row_keys import keys_without_one, row_keys
+from cvpl.tables.keys import Keys, keys_without_one, row_keys
 from cvpl.wording import in_words, people_in_words
 
 Floats = NDArray[np.float64]

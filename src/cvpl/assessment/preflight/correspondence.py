@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
-from cvpl.result.published import Disclosure
-from cvpl.result.rounding import grid_of
+from cvpl.evaluation.intervals.intervals import FEWEST_RECORDS
+from cvpl.result.publishing import Disclosure, grid_of
 from cvpl.tables.columns import Pair
-from cvpl.tables.evaluation_only.identity import ROW_NUMBER, TrueMatches
+from cvpl.tables.evaluation_only import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
 from cvpl.wording import in_words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 from cvpl.wording import in_words
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.evaluation.intervals.intervals import FEWEST_RECORDS
 from cvpl.tables.columns import Table
-from cvpl.tables.evaluation_only.identity import ROW_NUMBER
-from cvpl.tables.keys.row_keys import row_keys
+from cvpl.tables.evaluation_only import ROW_NUMBER
+from cvpl.tables.keys import row_keys
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
 

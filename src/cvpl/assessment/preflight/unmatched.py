@@ -11,10 +11,10 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.attack.shared_words import text_columns
-from cvpl.evaluation.intervals.coverage import FEWEST_RECORDS
+from cvpl.evaluation.intervals.intervals import FEWEST_RECORDS
 from cvpl.operators.recoding.estimate import SHARED_WORDS
 from cvpl.operators.words import shared_words, words_of
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.columns import ColumnData, Pair
 from cvpl.tables.meaning.matched_values import MatchedValues, matched_values
 from cvpl.tables.pair import Inputs

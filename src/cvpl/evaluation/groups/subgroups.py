@@ -8,21 +8,26 @@ Rows of one unit (a household, an account, a person with several rows) are drawn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, singledispatch
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.estimates import CONFIDENCE
-from cvpl.evaluation.control import attributable_rate
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows, published_ranges
-from cvpl.evaluation.intervals.shares import Component, sampling_design, wilson_bounds
-from cvpl.result.rounding import SUPPRESS_BELOW
+from cvpl.evaluation.intervals.bounds import Component, sampling_design, wilson_bounds
+from cvpl.evaluation.rates import attributable_rate
+from cvpl.result.publishing import SUPPRESS_BELOW, RoundingGrid, grid_of, rounded_count
+from cvpl.tables.columns import ColumnData, Labels, Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
 Bools = NDArray[np.bool_]
 Ends = Callable[[float], tuple[float, float]]
 
@@ -280,3 +285,162 @@ def _most(row: GroupRow) -> float:
 
 def _upper_end(row: GroupRow) -> float:
     return 1.0 if row.high is None else row.high
+
+
+QUARTERS = ("lowest quarter", "second quarter", "third quarter", "highest quarter")
+BY_RARITY = "rarity, by tenths"
+
+
+def by_columns(
+    columns: Mapping[str, tuple[ColumnData, ColumnData | None]], people: Ints, control_rows: Ints
+) -> list[Grouping]:
+    """A grouping for each column: by label, or by the originals' quartiles for numbers and times."""
+    found = []
+    for name, (mine, theirs) in columns.items():
+        names, group = _groups(mine)
+        others = None if theirs is None else group(theirs.take(control_rows))
+        found.append(Grouping(name, names, group(mine.take(people)), others))
+    return found
+
+
+@singledispatch
+def _groups(originals: ColumnData) -> tuple[tuple[str, ...], Callable[[Any], Ints]]:
+    """The group names derived from the originals' values, and a function from records to groups; -1 is none."""
+    known = originals.ordinal()[originals.known()]
+    edges = np.quantile(known, [0.25, 0.5, 0.75]) if len(known) else np.zeros(3)
+    return QUARTERS, partial(_quarters, edges=edges)
+
+
+@_groups.register(Labels)
+def _label_groups(originals: Labels) -> tuple[tuple[str, ...], Callable[[Any], Ints]]:
+    return originals.labels, lambda column: column.codes.astype(np.int64)
+
+
+def by_rarity(original: Table, control: Table | None) -> Grouping:
+    """Tenths of the originals from the most common to the rarest, and the tenths that controls would fall into."""
+    own, others = rarity(original, control)
+    return Grouping(BY_RARITY, LABELS, deciles(own), None if others is None else deciles(own, others))
+
+
+def _quarters(column: ColumnData, edges: NDArray[np.float64]) -> Ints:
+    return np.where(column.known(), np.searchsorted(edges, column.ordinal(), side="right"), -1).astype(np.int64)
+
+
+DECILES = 10
+DISTINCT_SHARE = 0.5
+"""Number and time columns with more than this share of distinct values are binned: frequencies mean little there."""
+
+LABELS = ("1 (commonest)", *(str(number) for number in range(2, DECILES)), f"{DECILES} (rarest)")
+
+
+def rarity(original: Table, control: Table | None = None) -> tuple[Floats, Floats | None]:
+    """Σ over the columns of log(1 / frequency of the record's value among the originals), for originals and controls.
+
+    A missing value counts as a value. Numbers and times that are mostly distinct count by their decile. A control is
+    counted as if it were one more original, so that its rarity has the same meaning and is finite: it has
+    log((n + 1) / (count + 1)) where an original has log(n / count).
+    """
+    own = np.zeros(original.rows)
+    other = None if control is None else np.zeros(control.rows)
+    for spec in original.specs:
+        column = original.columns[spec.name]
+        edges = _edges(column)
+        values, counts = np.unique(_value(column, edges), return_counts=True)
+        place = np.searchsorted(values, _value(column, edges))
+        own += np.log(original.rows / counts[place])
+        if control is not None and other is not None:
+            asked = _value(control.columns[spec.name], edges)
+            place = np.minimum(np.searchsorted(values, asked), len(values) - 1)
+            found = np.where(values[place] == asked, counts[place], 0)
+            other += np.log((original.rows + 1) / (found + 1))
+    return _rounded(own), None if other is None else _rounded(other)
+
+
+def deciles(own: Floats, asked: Floats | None = None) -> Ints:
+    """The group of each of `asked` (default: the originals), 0 for the most common tenth, 9 for the rarest.
+
+    floor(10 x originals that are less rare / originals): equal rarities are in one group, so groups may be uneven.
+    """
+    ordered = np.sort(own)
+    below = np.searchsorted(ordered, own if asked is None else asked, side="left")
+    return np.minimum(below * DECILES // len(own), DECILES - 1).astype(np.int64)
+
+
+def _edges(column: ColumnData) -> Floats | None:
+    """The inner decile edges of a column that is mostly distinct."""
+    if not column.ordered:
+        return None
+    known = column.ordinal()[column.known()]
+    if not len(known) or len(np.unique(known)) <= DISTINCT_SHARE * len(known):
+        return None
+    return np.quantile(known, np.arange(1, DECILES) / DECILES)
+
+
+def _value(column: ColumnData, edges: Floats | None) -> Floats:
+    """A number for each value, -inf for a missing one."""
+    values = column.ordinal()
+    known = ~np.isnan(values)
+    if edges is not None:
+        values = np.searchsorted(edges, values, side="right").astype(np.float64)
+    return np.where(known, values, -np.inf)
+
+
+def _rounded(values: Floats) -> Floats:
+    """Round so that sums that differ only in the order of their terms are equal."""
+    return np.round(values, 9)
+
+
+def rounded_rates(found: Subgroups, k: int) -> Subgroups:
+    """The rates with every row rounded by its own number of people; exact with k = 1.
+
+    Lower bounds are rounded down and upper ones up, so a range never gets narrower.
+    """
+    if k <= 1:
+        return found
+    tables = tuple(GroupTable(table.name, tuple(_rounded_row(row, k) for row in table.rows)) for table in found.tables)
+    people = sum(row.records for row in found.tables[0].rows)
+    whole = grid_of(people, k)
+    average = whole.nearest(found.average)
+    known = [row.attributable for table in tables for row in table.rows if row.attributable is not None]
+    return replace(
+        found,
+        tables=tables,
+        average=average,
+        maximum=_maximum(found, tables, average, whole),
+        maximum_attributable=max(known, default=None),
+    )
+
+
+def _rounded_row(row: GroupRow, k: int) -> GroupRow:
+    grid = grid_of(row.records, k)
+    # A lower bound of 0, or an upper one of 1, says nothing.
+    at_least = None if row.at_least is None else grid.down(row.at_least) or None
+    at_most = None if row.at_most is None or grid.up(row.at_most) >= 1 else grid.up(row.at_most)
+    return replace(
+        row,
+        records=rounded_count(row.records, k),
+        linked=None if row.linked is None else grid.nearest(row.linked),
+        at_least=at_least,
+        at_most=at_most,
+        low=None if row.low is None or (row.linked is None and at_least is None) else grid.down(row.low),
+        high=None if row.high is None or (row.linked is None and at_most is None) else grid.up(row.high),
+        control=None if row.control is None else grid.nearest(row.control),
+        attributable=None if row.attributable is None else grid.nearest(row.attributable),
+    )
+
+
+def _maximum(found: Subgroups, tables: tuple[GroupTable, ...], average: float, whole: RoundingGrid) -> Maximum:
+    """The largest rate, with the figures of its row as that is published, and never below the average."""
+    most = found.maximum
+    pairs = [
+        (name.name, row, new)
+        for name, table in zip(found.tables, tables, strict=True)
+        for row, new in zip(name.rows, table.rows, strict=True)
+    ]
+    estimate = average
+    for name, row, new in pairs:
+        if most.table is not None and (name, row.label) == (most.table, most.label):
+            estimate = max(average, new.linked if new.linked is not None else new.at_least or 0.0)
+    low = next((new.low for _, row, new in pairs if row.low == most.low and new.low is not None), whole.down(most.low))
+    high = next((new.high for _, row, new in pairs if row.high == most.high), whole.up(most.high))
+    return replace(most, estimate=estimate, low=min(low, estimate), high=1.0 if high is None else max(high, estimate))

@@ -9,32 +9,52 @@
     model_and_link     λ vote + (1 - λ) mean of the models; λ is the share of the best profile in the vote's weights
 
 None of them reads the secret of the people; the linkage attacker does not compare the secret column.
+
+The class that compatible cells leave: the released records whose cells allow everything that is known of a person. A
+cell allows a value as in `operators/similarity/cells`: the same value, an interval or a time span that contains it, a
+group or a set that names it. A missing cell allows everything, and a missing value of a person is allowed by every
+cell. The secrets of the class are what an attacker learns without choosing a record (homogeneity).
+
+The nearest released profiles of people, by the scores of a linkage attacker. A profile is a set of released records
+that are equal in all columns that the attacker compares; they have the same score for everybody. The search keeps the k
+profiles with the highest scores. So a thousand equal records count as one neighbour, and all of their secrets are
+looked at. People who are equal in these columns are searched for once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
+from cvpl.evaluation.criteria import combined_codes
 from cvpl.evaluation.inference import models
-from cvpl.evaluation.inference.beliefs import Beliefs, best_hits, drawn_hits, normalized
-from cvpl.evaluation.inference.compatible_class import CompatibleClasses
-from cvpl.evaluation.inference.nearest import Nearest, Profiles, nearest_profiles, vote_scale
-from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
+from cvpl.evaluation.inference.sensitive_attribute import (
+    Beliefs,
+    SensitiveAttribute,
+    SensitiveTruth,
+    best_hits,
+    drawn_hits,
+    normalized,
+)
 from cvpl.operators.alignment import Granularity, detect
-from cvpl.operators.similarity import generalized_columns
+from cvpl.operators.similarity import AgreementScorer, Scorer, generalized_columns
+from cvpl.operators.similarity.containment import ColumnCells, cell_kinds
 from cvpl.randomness import stream
 from cvpl.search.best import TIE
+from cvpl.search.machine import threads
 from cvpl.tables.columns import Table
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+
 
 BEST, NEAREST_RECORD, VOTE = "best_candidate", "nearest_record", "vote"
 CLASS, JOINED = "compatible_class", "model_and_link"
@@ -205,3 +225,280 @@ class AlignedPeople:
             for table in (self.held, self.held_control)
         )
         return BothBeliefs(mine, base)
+
+
+_PAIRS = 1 << 24
+"""Pairs of people and released profiles that are looked at together."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompatibleClasses:
+    """The released records in the columns `names`, and how people are compared with them."""
+
+    cells: tuple[ColumnCells, ...]
+    names: tuple[str, ...]
+    profile: Ints
+    codes: tuple[Codes, ...]
+    """The cell of each profile, by column."""
+
+    @classmethod
+    def of(cls, original: Table, released: Table, names: Sequence[str]) -> CompatibleClasses:
+        """The released profiles by the columns; `original` are the attacker's people."""
+        cells = tuple(cell_kinds(name, original, released).cells(released.columns[name]) for name in names)
+        profile = combined_codes([item.codes for item in cells], released.rows)
+        first = np.unique(profile, return_index=True)[1]
+        return cls(cells, tuple(names), profile, tuple(item.codes[first] for item in cells))
+
+    @property
+    def profiles(self) -> int:
+        """The number of different released records."""
+        return len(self.codes[0]) if self.codes else 1
+
+    def beliefs(self, people: Table, secret: SensitiveAttribute) -> Beliefs:
+        """The shares of each value of the secret in the class of each person; an empty row if nobody is compatible."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+
+        rows = np.flatnonzero(secret.released >= 0)
+        values = csr_matrix(
+            (np.ones(len(rows)), (self.profile[rows], secret.released[rows])), shape=(self.profiles, secret.size)
+        )
+        asked = [item.asked(people.columns[name]) for item, name in zip(self.cells, self.names, strict=True)]
+        keys = combined_codes(asked, people.rows)
+        first = np.unique(keys, return_index=True)[1]
+        found = self._classes([codes[first] for codes in asked], len(first)) @ values
+        return normalized(found.tocsr())[keys]
+
+    def _classes(self, asked: Sequence[Codes], people: int) -> Any:
+        """A sparse matrix of people by profiles: 1 where every cell allows what is known."""
+        from scipy.sparse import csr_matrix, vstack  # noqa: PLC0415 - loaded when secrets are inferred
+
+        exact = [at for at in range(len(asked)) if self.is_exact(at, asked[at])]
+        others = [at for at in range(len(asked)) if at not in exact]
+        groups, order, starts = self._grouped(exact, [asked[at] for at in exact], people)
+        parts, chunk = [], max(1, _PAIRS // max(1, self.profiles))
+        for left in range(0, people, chunk):
+            some = slice(left, min(left + chunk, people))
+            counts = starts[groups[some] + 1] - starts[groups[some]]
+            who = np.repeat(np.arange(some.stop - some.start), counts)
+            ends = np.cumsum(counts)
+            place = np.arange(len(who)) - np.repeat(ends - counts, counts) + np.repeat(starts[groups[some]], counts)
+            profile = order[place]
+            for at in others:
+                if not len(who):
+                    break
+                allowed = self._allows(at, asked[at][some][who], self.codes[at][profile])
+                who, profile = who[allowed], profile[allowed]
+            shape = some.stop - some.start, self.profiles
+            parts.append(csr_matrix((np.ones(len(who)), (who, profile)), shape=shape))
+        return vstack(parts).tocsr() if parts else csr_matrix((0, self.profiles))
+
+    def is_exact(self, at: int, asked: Codes) -> bool:
+        """Whether each code is allowed by one cell at most, and nothing is missing: then profiles can be looked up."""
+        if (asked < 0).any() or (self.codes[at] < 0).any():
+            return False
+        different = np.unique(asked)
+        step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+        return all(
+            int(self.cells[at].allows(different[left : left + step]).sum(axis=1).max(initial=0)) <= 1
+            for left in range(0, len(different), step)
+        )
+
+    def _grouped(self, exact: Sequence[int], asked: Sequence[Codes], people: int) -> tuple[Ints, Ints, Ints]:
+        """The group of each person, the profiles in the order of groups, and where groups start in it.
+
+        Profiles of a group have the cells that the person's exact columns ask for; group 0 is empty.
+        """
+        columns = []
+        for at, codes in zip(exact, asked, strict=True):
+            different, inverse = np.unique(codes, return_inverse=True)
+            cell = np.full(len(different), -1, dtype=np.int32)
+            step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+            for left in range(0, len(different), step):
+                allowed = self.cells[at].allows(different[left : left + step])
+                some = np.flatnonzero(allowed.any(axis=1))
+                cell[left + some] = allowed[some].argmax(axis=1)
+            columns.append(cell[inverse.reshape(-1)])
+        none = np.zeros(people, dtype=bool)
+        for wanted in columns:
+            none |= wanted < 0
+        both = [np.concatenate([wanted, self.codes[at]]) for wanted, at in zip(columns, exact, strict=True)]
+        keys = combined_codes(both, people + self.profiles) + 1
+        groups = np.where(none, 0, keys[:people])
+        order = np.argsort(keys[people:], kind="stable").astype(np.int64)
+        starts = np.searchsorted(keys[people:][order], np.arange(int(keys.max(initial=0)) + 2))
+        return groups.astype(np.int64), order, starts.astype(np.int64)
+
+    def _allows(self, at: int, asked: Codes, cell: Codes) -> NDArray[np.bool_]:
+        """Whether each cell allows each code, pair by pair."""
+        different, inverse = np.unique(asked, return_inverse=True)
+        found = (asked < 0) | (cell < 0)
+        step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+        inverse = inverse.reshape(-1)
+        for left in range(0, len(different), step):
+            allowed = self.cells[at].allows(different[left : left + step])
+            mine = np.flatnonzero((inverse >= left) & (inverse < left + step) & (cell >= 0))
+            found[mine] |= allowed[inverse[mine] - left, cell[mine]]
+        return found
+
+
+NEAREST = 20
+"""The profiles that are kept for each person."""
+_SPARE = 4
+"""More are kept while searching, since the scores of tiles are approximate."""
+COMPILED = 2_000_000
+"""From so many pairs on, a compiled loop saves more time than it takes to load."""
+_TILE = 1 << 20
+_QUERIES = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """The profile of each released record, numbered from 0; -1 for records that are left out."""
+
+    of: Ints
+    first: Ints
+    """One record of each profile."""
+
+    @classmethod
+    def by(cls, table: Table, columns: Sequence[str], kept: NDArray[np.bool_]) -> Profiles:
+        """The profiles of the records in `kept`, by the columns."""
+        rows = np.flatnonzero(kept)
+        codes = [table.columns[name] for name in columns]
+        keys = combined_codes([one.distinct(plain=one.plain)[1][rows] for one in codes], len(rows))
+        of = np.full(len(kept), -1, dtype=np.int64)
+        of[rows] = keys
+        first = np.unique(keys, return_index=True)[1]
+        return cls(of, rows[first].astype(np.int64))
+
+    def values(self, secret: SensitiveAttribute) -> Any:
+        """A sparse matrix: how many records of each profile (rows) have each value of the secret."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+
+        rows = np.flatnonzero((self.of >= 0) & (secret.released >= 0))
+        counts = np.ones(len(rows))
+        return csr_matrix((counts, (self.of[rows], secret.released[rows])), shape=(len(self.first), secret.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """For each person the nearest profiles and their scores, the highest first; -1 and -inf where there are fewer."""
+
+    profile: Ints
+    score: Floats
+
+    def beliefs(self, weights: Floats, values: Any) -> Beliefs:
+        """The secrets of the nearest profiles, weighted."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+
+        people, columns = np.nonzero(weights > 0)
+        chosen = csr_matrix(
+            (weights[people, columns], (people, self.profile[people, columns])),
+            shape=(len(weights), values.shape[0]),
+        )
+        return normalized((chosen @ values).tocsr())
+
+    def best(self, values: Any) -> Beliefs:
+        """The secrets of the best candidates: all records that tie for the best score, with equal weight."""
+        tied = (self.score >= self.score[:, :1] - TIE) & (self.profile >= 0)
+        return self.beliefs(tied.astype(np.float64), values)
+
+    def profile_weights(self, scale: float) -> Floats:
+        """The weight of each profile: exp((score - best score) / scale)."""
+        known = self.profile >= 0
+        best = np.where(known[:, :1], self.score[:, :1], 0.0)
+        weights: Floats = np.where(known, np.exp((np.where(known, self.score, 0.0) - best) / scale), 0.0)
+        return weights
+
+
+def vote_scale(attack: Attack, found: Sequence[Nearest]) -> float:
+    """The difference of scores over which a vote loses a factor e.
+
+    Scores of values are sums of log-likelihood ratios, so the scale is 1. Other scores have the median lead of the best
+    over the second-best profile, of all people asked.
+    """
+    if attack.attacker.compares_values:
+        return 1.0
+    gaps = [item.score[:, 0] - item.score[:, 1] for item in found if item.score.shape[1] > 1]
+    known = np.concatenate([*gaps, np.zeros(0)])
+    known = known[np.isfinite(known) & (known > 0)]
+    return float(np.median(known)) if len(known) else 1.0
+
+
+def nearest_profiles(attack: Attack, table: Table, profiles: Profiles, k: int = NEAREST) -> Nearest:
+    """The k nearest profiles of every record of `table`, which are originals or controls as the attacker has them.
+
+    Scores are those of the formula; profiles of equal score are in the order of their numbers.
+    """
+    codes = [table.columns[name] for name in attack.representation.attacker.vectorization.compared(table)]
+    keys = combined_codes([one.distinct(plain=one.plain)[1] for one in codes], table.rows)
+    asked = np.unique(keys, return_index=True)[1].astype(np.int64)
+    scorer = attack.representation.scorer(table, attack.protected).sorted(asked, profiles.first)
+    found = highest(scorer, k, attack.budget.workers)
+    return Nearest(found.profile[keys], found.score[keys])
+
+
+def highest(scorer: Scorer | AgreementScorer, k: int, workers: int) -> Nearest:
+    """The k candidates of a scorer with the highest scores for each of its queries."""
+    k, agreement = min(k, scorer.candidates), scorer.agreement
+    at_once = _QUERIES  # the scores of tiles depend on it, so it does not depend on the number of threads
+    search: Callable[[int], tuple[Ints, Floats]] = partial(_top, scorer, k)
+    if agreement is not None and scorer.queries * scorer.candidates >= COMPILED:
+        at_once = max(1, min(_QUERIES, -(-scorer.queries // workers)))
+        by_column = np.ascontiguousarray(agreement.b.T)
+        gaps = np.asarray((by_column < 0).any(axis=1))
+        search = partial(_compiled, agreement, by_column, gaps, k, at_once)
+    with threads(workers) as pool:
+        parts = list(pool.map(search, range(0, scorer.queries, at_once)))
+    if not parts:
+        return Nearest(np.zeros((0, 1), dtype=np.int64), np.zeros((0, 1)))
+    return Nearest(*(np.concatenate([part[at] for part in parts]) for at in (0, 1)))
+
+
+def _compiled(
+    scorer: AgreementScorer, by_column: Codes, gaps: NDArray[np.bool_], k: int, at_once: int, start: int
+) -> tuple[Ints, Floats]:
+    """The k best candidates of some queries by agreement."""
+    from cvpl.evaluation.inference import compiled_nearest as compiled  # noqa: PLC0415 - loads Numba
+
+    codes = scorer.a[start : start + at_once]
+    asked = [scorer.asked(column, codes[:, column]) for column in range(scorer.columns)]
+    first, last, agree = (np.column_stack([one[at] for one in asked]) for at in (0, 1, 2))
+    differ = np.column_stack([np.where(one[3], scorer.worth.differ[at], 0.0) for at, one in enumerate(asked)])
+    place, score = np.full((len(codes), k), -1, dtype=np.int64), np.full((len(codes), k), -np.inf)
+    if len(by_column) + int(gaps.sum()) <= compiled.MOST_BITS:
+        compiled.nearest_by_pattern(first, last, agree, differ, by_column, gaps, place, score)
+    else:
+        compiled.nearest_by_sum(first, last, agree, differ, by_column, place, score)
+    return place, score
+
+
+def _top(scorer: Scorer | AgreementScorer, k: int, start: int) -> tuple[Ints, Floats]:
+    """The k best candidates of some queries: by tiles, then by the formula."""
+    queries, candidates = scorer.queries, scorer.candidates
+    kept = min(k + _SPARE, candidates)
+    asked = slice(start, min(start + _QUERIES, queries))
+    rows = asked.stop - asked.start
+    place = np.full((rows, kept), -1, dtype=np.int64)
+    rough = np.full((rows, kept), -np.inf)
+    width = max(1, _TILE // rows)
+    for left in range(0, candidates, width):
+        columns = slice(left, min(left + width, candidates))
+        tile = np.asarray(scorer.tile(asked, columns), dtype=np.float64)
+        above = tile > rough[:, -1:]
+        for row in np.flatnonzero(above.any(axis=1)):
+            new = np.flatnonzero(above[row])
+            if len(new) > kept:
+                least = np.partition(tile[row, new], len(new) - kept)[len(new) - kept]
+                new = new[tile[row, new] >= least]
+            scores = np.concatenate([rough[row], tile[row, new]])
+            places = np.concatenate([place[row], new + left])
+            order = np.lexsort((places, -scores))[:kept]
+            rough[row], place[row] = scores[order], places[order]
+    who = np.repeat(np.arange(rows), kept)
+    flat = place.reshape(-1)
+    known = flat >= 0
+    exact = np.full(rows * kept, -np.inf)
+    exact[known] = scorer.pairs(who[known] + asked.start, flat[known])
+    score = exact.reshape(rows, kept)
+    order = np.lexsort((place, -score), axis=1)[:, :k]
+    return np.take_along_axis(place, order, axis=1), np.take_along_axis(score, order, axis=1)

@@ -5,10 +5,23 @@
 The strongest attacker is the one with the largest attributable score of N figures (attackers, numbers of columns,
 secrets and scores). The largest of N is above the expected figure of the one that was picked; its estimate is not
 corrected for that. Its interval is: intervals hold together, each with a confidence of 1 - 0.05 / N.
+
+The share of people who are guessed right, weighted by rarity or not, and the intervals of such shares.
+
+    score = sum of w hit / sum of w        w = 1 (accuracy), or -log of the share of the person's value
+
+A weighted share has as many independent records as its weights allow, (sum of w)^2 / sum of w^2. Its design effect is
+the variance of the score over units divided by that of a share of so many records; from there the intervals are those
+of `intervals/shares`.
+
+The baseline of a model that never saw the release: trained on controls alone, and cross-fitted on them. The controls
+are split into two halves, by units. A model is trained on each half. A control is predicted by the model of the other
+half, an original by one of the two at random, so that both are predicted from equally many people.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -16,13 +29,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.estimates import CONFIDENCE
+from cvpl.estimates import CONFIDENCE, beyond_chance
+from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.attackers import BothBeliefs
-from cvpl.evaluation.inference.beliefs import commonest_hits
-from cvpl.evaluation.inference.column_choices import Folds, choice_error, read_apart, widen_for_choice
-from cvpl.evaluation.inference.scores import NOTHING_LEFT, Hits, attributable, attributable_ends, score_ends
-from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
-from cvpl.result.inference import (
+from cvpl.evaluation.inference.columns import Folds, choice_error, read_apart, widen_for_choice
+from cvpl.evaluation.inference.sensitive_attribute import Beliefs, SensitiveAttribute, SensitiveTruth, commonest_hits
+from cvpl.evaluation.intervals.bounds import FEW_UNITS, LEAST_EFFECT, SamplingDesign, ratio_bounds
+from cvpl.randomness import stream
+from cvpl.result.questions import (
     AttackerName,
     BaselineName,
     InferenceBaseline,
@@ -31,10 +45,133 @@ from cvpl.result.inference import (
     ScoreName,
     SecretInference,
 )
+from cvpl.tables.columns import Table
 from cvpl.wording import percent
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+Ends = tuple[float, float]
+
+FEWEST = 20
+"""With fewer people there is no interval."""
+NOTHING_LEFT = 0.98
+"""If controls are right more often than this, next to nothing is left to attribute, and the figure is refused."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """How right the guess of each person is (0 to 1), the weight of each person, and their units (None: each person).
+
+    People of weight 0 do not count.
+    """
+
+    hit: Floats
+    weight: Floats
+    unit: Ints | None = None
+
+    @property
+    def total(self) -> float:
+        """The sum of the weights."""
+        return float(self.weight.sum())
+
+    @property
+    def score(self) -> float | None:
+        """The weighted share of people who are guessed right; None without a weight."""
+        return min(1.0, float(self.weight @ self.hit) / self.total) if self.total > 0 else None
+
+    @property
+    def size(self) -> float:
+        """The number of people of equal weight that give the same variance."""
+        return self.total**2 / float(self.weight @ self.weight) if self.total > 0 else 0.0
+
+    @property
+    def people(self) -> int:
+        """The number of people who count."""
+        return int((self.weight > 0).sum())
+
+    @property
+    def heaviest(self) -> int:
+        """The number of people whose weights make the total, if all have the largest weight: rounding goes by it."""
+        return int(self.total / float(self.weight.max())) if self.total > 0 else 0
+
+    def deviation(self) -> Floats:
+        """What each person adds to the deviation of the score."""
+        found: Floats = self.weight * (self.hit - (self.score or 0.0)) / max(self.total, 1e-300)
+        return found
+
+
+def score_ends(hits: Hits, confidence: float, *, alike: bool = False) -> Ends | None:
+    """Ends for the score; None with fewer than 20 people."""
+    score = hits.score
+    if score is None or hits.people < FEWEST:
+        return None
+    return design([(hits, 1.0)], alike=alike).cautious_ends(score, hits.size, confidence)
+
+
+def attributable(originals: Hits, controls: Hits | None) -> float | None:
+    """(originals - controls) / (1 - controls); None without a control, or if more than 98% of it is right."""
+    mine, base = originals.score, None if controls is None else controls.score
+    if mine is None or base is None or base > NOTHING_LEFT:
+        return None
+    return beyond_chance(mine, base)
+
+
+def attributable_ends(originals: Hits, controls: Hits, confidence: float, *, alike: bool = False) -> Ends | None:
+    """Ends for 1 - (1 - originals) / (1 - controls), from the ends of the two scores; None if refused.
+
+    A sampled unit brings its originals and its controls.
+    """
+    mine, base = originals.score, controls.score
+    if mine is None or base is None or base > NOTHING_LEFT or min(originals.people, controls.people) < FEWEST:
+        return None
+    drawn = design([(originals, 1.0), (controls, -(1 - mine) / (1 - base))], alike=alike)
+    ends = drawn.cautious_ends(mine, originals.size, confidence), drawn.ends(base, controls.size, confidence)
+    top, bottom = ((1 - item, 1 - high, 1 - low) for item, (low, high) in zip((mine, base), ends, strict=True))
+    low, high = ratio_bounds(top, bottom)
+    return 1 - high, 1 - low
+
+
+def design(parts: Sequence[tuple[Hits, float]], *, alike: bool) -> SamplingDesign:
+    """The sampling design of a sum of scores with factors f; d_i is the deviation of person i.
+
+        effect = U / (U - 1) · Σ_u (Σ over i in u of f d_i)² / Σ f² p (1 - p) / size        at least 1.1
+
+    Without units every person is one. `alike` units hold people who are right or wrong together: if fewer than 10
+    units have somebody who is right, or somebody who is wrong, the effect is at least their mean size per person.
+    """
+    least, units, plain = LEAST_EFFECT, math.inf, 0.0
+    size = 1 + max((int(hits.unit.max(initial=0)) for hits, _ in parts if hits.unit is not None), default=-1)
+    together, inside, alone = np.zeros(max(0, size)), np.zeros(max(0, size), dtype=bool), 0.0
+    singles = 0
+    for hits, factor in parts:
+        score = hits.score or 0.0
+        plain += factor**2 * score * (1 - score) / max(hits.size, 1e-300)
+        deviation = factor * hits.deviation()
+        counted = hits.weight > 0
+        if hits.unit is None:
+            alone += float(deviation @ deviation)
+            singles += int(counted.sum())
+            units = min(units, hits.size)
+            continue
+        unit = hits.unit[counted]
+        together += np.bincount(hits.unit, deviation, minlength=size)
+        weights = np.bincount(unit, hits.weight[counted], minlength=size)
+        right = np.bincount(unit, hits.hit[counted], minlength=size)
+        sizes = np.bincount(unit, minlength=size)
+        inside |= sizes > 0
+        effective = hits.total**2 / max(float(weights @ weights), 1e-300)
+        units = min(units, effective)
+        if alike and min(int((right > 0).sum()), int((right < sizes).sum())) < FEW_UNITS:
+            least = max(least, hits.size / max(effective, 1e-300))
+    count = singles + int(inside.sum())
+    if plain <= 0 or count < 2:
+        return SamplingDesign(units, least)
+    varied = count / (count - 1) * (alone + float(together @ together))
+    return SamplingDesign(units, max(least, varied / plain))
+
+
 SCORES: tuple[ScoreName, ...] = ("accuracy", "rarity_weighted")
 COMMONEST: BaselineName = "commonest_value"
 CONTROL_MODEL: BaselineName = "control_model"
@@ -281,3 +418,64 @@ def inference_rate(found: Sequence[SecretInference]) -> InferenceRate | None:
         fewest=min(item.fewest for item in rows),
         among=len(rows),
     )
+
+
+FEWEST_CONTROLS = 40
+"""The fewest controls with a secret; half of them train a model."""
+
+
+def control_model(
+    secret: SensitiveAttribute,
+    names: Sequence[str],
+    original: Table,
+    control: Table,
+    asked: Ints,
+    units: Ints | None,
+    *,
+    seed: int,
+    workers: int,
+) -> BothBeliefs | None:
+    """The beliefs of the table `original`, and of the rows `asked` of the whole control; None with fewer than 40.
+
+    `units` are those of all controls, None if each person is one. At most 100,000 controls train a model.
+    """
+    assert secret.control is not None  # noqa: S101 - there is a control
+    codes = models.truth_codes(secret, secret.control)
+    known = codes >= 0
+    if int(known.sum()) < FEWEST_CONTROLS:
+        return None
+    rng = stream(seed, f"control model {secret.name}")
+    unit = np.arange(control.rows) if units is None else np.unique(units, return_inverse=True)[1].reshape(-1)
+    fold = rng.integers(0, 2, int(unit.max(initial=0)) + 1)[unit]
+    mine = rng.integers(0, 2, original.rows)
+    features = models.Features.of(control, names)
+    people, others = features(original), features(control)
+    parts: list[tuple[Beliefs, Beliefs]] = []
+    for half in (0, 1):
+        rows = np.flatnonzero(known & (fold != half))
+        if len(rows) > models.MOST_ROWS:
+            rows = np.sort(rng.permutation(rows)[: models.MOST_ROWS])
+        number = int(rng.integers(1 << 31))
+        found = models.train(
+            "boosted_trees",
+            others[rows],
+            codes[rows],
+            secret,
+            categorical=features.categorical,
+            seed=number,
+            workers=workers,
+        )
+        if found is None:
+            return None
+        parts.append((found.beliefs(people), found.beliefs(others[asked])))
+    return BothBeliefs(
+        beliefs_by_half(parts[0][0], parts[1][0], mine), beliefs_by_half(parts[0][1], parts[1][1], fold[asked])
+    )
+
+
+def beliefs_by_half(first: Beliefs, second: Beliefs, half: Ints) -> Beliefs:
+    """The rows of the first beliefs for half 0, of the second for half 1."""
+    from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
+
+    one = (half == 0).astype(np.float64)
+    return (diags(one) @ first + diags(1 - one) @ second).tocsr()

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.inference.beliefs import Beliefs
-from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute, SensitiveTruth
+from cvpl.evaluation.inference.sensitive_attribute import Beliefs, SensitiveAttribute, SensitiveTruth
 from cvpl.tables.columns import Labels, Table
 
 Floats = NDArray[np.float64]

@@ -1,13 +1,26 @@
-"""A secret column: its values in the release, the truth about people, and when a guess is right.
+"""A secret column: its values in the release, the truth about people, beliefs, and when a guess is right.
 
 A guess of a label is right if it is the person's label. A guess g of a number v is right if it lies within the
 tolerance, |g - v| <= t, or |g - v| <= 0.05 |v| if no tolerance is stated. Numbers are kept in cells that are narrower
 than half the tolerance, and a cell is guessed at the median of its released values, so that everybody in a cell is
 right. A released group of labels is guessed as one of its members, as in `sensitive_groups`.
+
+Released values of a secret that are groups, such as {A, B} or North/*: how their weight is shared among the members.
+
+    count(v)      = released records with exactly v + sum over groups g that name v of   records with g / members of g
+    share(v in g) = count(v) / sum of the counts of the members of g
+
+An attacker who reads {A, B} knows that the secret is A or B, and how common both are. A member that no record has
+exactly still has a share, because the records of its groups are split among their members first.
+
+What an attacker believes of a person's secret, and how often the guess that follows is right. Beliefs are a sparse
+matrix: a row for each person, the weight of every value of the secret in it. A row without weights is a person of whom
+the attacker learned nothing; then it guesses what is best for anybody.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -15,13 +28,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.inference.sensitive_groups import group_members, member_shares
 from cvpl.search.blocks import ranges
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
+from cvpl.tables.meaning.labels import covers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
 
 RELATIVE = 0.05
 """Without a stated tolerance, a guess of a number is right within this share of the number."""
@@ -278,3 +292,110 @@ def _as_numbers(columns: list[Labels]) -> list[Floats] | None:
         except ValueError:
             return None
     return [numbers[column.codes] for column in columns] if np.isfinite(numbers[used]).all() else None
+
+
+Groups = Mapping[int, tuple[int, ...]]
+"""The members of each group, by their codes."""
+
+PAIRS = 10_000_000
+"""With more pairs of a released label that nobody has and another label, labels are not read as groups."""
+
+
+def group_members(spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags) -> Groups:
+    """The members of each released label that covers others; `own` are labels that some person has.
+
+    A label that somebody has, or that covers no value, is a value of its own.
+    """
+    if int((released & ~own).sum()) * len(labels) > PAIRS:
+        return {}
+    values = np.ones(len(labels), dtype=np.bool_)
+    values[[cover.code for cover in covers(spec, labels, own, released)]] = False
+    values |= own
+    found: dict[int, set[int]] = {}
+    for cover in covers(spec, labels, own, released, values):
+        members = {code for code in cover.members if values[code]}
+        if members and not own[cover.code]:
+            found.setdefault(cover.code, set()).update(members)
+    return {code: tuple(sorted(members)) for code, members in sorted(found.items())}
+
+
+def member_shares(groups: Groups, counts: Floats) -> dict[int, Floats]:
+    """The share of each member in each group; `counts` are the released records of every label."""
+    whole = counts.astype(np.float64).copy()
+    whole[list(groups)] = 0.0
+    for code, members in groups.items():
+        whole[list(members)] += counts[code] / len(members)
+    return {code: whole[list(members)] / whole[list(members)].sum() for code, members in groups.items()}
+
+
+Beliefs = Any
+"""A `scipy.sparse.csr_matrix` of people by values."""
+
+_TIED = 1e-9
+
+
+def normalized(weights: Beliefs) -> Beliefs:
+    """The same with rows that sum to 1; empty rows stay empty."""
+    from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
+
+    total = np.asarray(weights.sum(axis=1)).reshape(-1)
+    return (diags(np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)) @ weights).tocsr()
+
+
+def drawn_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTruth) -> Floats:
+    """The probability that each person is guessed right, if the guess is drawn with the beliefs as probabilities."""
+    people = np.repeat(np.arange(beliefs.shape[0]), np.diff(beliefs.indptr))
+    right = secret.right(beliefs.indices.astype(np.int64), truth.take(people))
+    return np.asarray(np.bincount(people, right * beliefs.data, minlength=beliefs.shape[0]), dtype=np.float64)
+
+
+def best_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
+    """Whether each person is guessed right by the value with the largest expected score, shared among tied values.
+
+        expected score of a guess g = sum over values v of   belief(v) w(v)   if g is right for v
+
+    w(v) is 1, or with `by_rarity` -log of the share of the value in the release. Without beliefs the shares of the
+    release take their place. The belief in a group is shared among its members.
+    """
+    worth = secret.rarity if by_rarity else np.ones(secret.size)
+    expected = _expected(secret.shared(beliefs), secret, worth)
+    counts = np.diff(expected.indptr)
+    found = np.zeros(expected.shape[0])
+    some = np.flatnonzero(counts)
+    if len(some):
+        people = np.repeat(np.arange(expected.shape[0]), counts)
+        best = np.zeros(expected.shape[0])
+        best[some] = np.maximum.reduceat(expected.data, expected.indptr[some])
+        tied = expected.data >= best[people] * (1 - _TIED)
+        right = secret.right(expected.indices[tied].astype(np.int64), truth.take(people[tied]))
+        hits = np.bincount(people[tied], right, minlength=len(found))
+        found = hits / np.maximum(1, np.bincount(people[tied], minlength=len(found)))
+    nothing = np.flatnonzero(counts == 0)
+    if len(nothing):
+        found[nothing] = commonest_hits(secret, truth.take(nothing), by_rarity=by_rarity)
+    return found
+
+
+def commonest_hits(secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
+    """The same for everybody from the shares of the release: the commonest value, or the one with the largest score."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+
+    people = len(truth.known)
+    if not secret.size:
+        return np.zeros(people)
+    worth = secret.rarity if by_rarity else np.ones(secret.size)
+    expected = _expected(csr_matrix(secret.shares[None, :]), secret, worth)
+    tied = expected.indices[expected.data >= expected.data.max(initial=0.0) * (1 - _TIED)]
+    found = np.zeros(people)
+    for value in tied:
+        found += secret.right(np.full(people, int(value), dtype=np.int64), truth) / len(tied)
+    return found
+
+
+def _expected(beliefs: Beliefs, secret: SensitiveAttribute, worth: Floats) -> Beliefs:
+    """The expected score of every guess."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+
+    weighted = csr_matrix((beliefs.data * worth[beliefs.indices], beliefs.indices, beliefs.indptr), shape=beliefs.shape)
+    # With one value in the release its rarity is 0, and the guess is still that value.
+    return weighted if secret.reach is None else (weighted @ secret.reach).tocsr()

@@ -14,13 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.estimates import CONFIDENCE, Estimate, beyond_chance
-from cvpl.evaluation.control import Basis, Roc, attributable_rate
 from cvpl.evaluation.groups.units import Kind
-from cvpl.evaluation.intervals.bounds import LEAST_EFFECT, Ends, Sample, attributable_parts, power_parts
-from cvpl.evaluation.intervals.coverage import Figure, offer_difference, offer_over_draws
-from cvpl.evaluation.intervals.intervals import attributable_from_power, covered, refused_interval
-from cvpl.evaluation.intervals.shares import Component, sampling_design
-from cvpl.evaluation.intervals.uncertainty import Uncertainty
+from cvpl.evaluation.intervals.bounds import (
+    LEAST_EFFECT,
+    Component,
+    Ends,
+    Sample,
+    attributable_parts,
+    power_parts,
+    sampling_design,
+)
+from cvpl.evaluation.intervals.intervals import (
+    Figure,
+    Uncertainty,
+    attributable_from_power,
+    covered,
+    offer_difference,
+    offer_over_draws,
+    refused_interval,
+)
+from cvpl.evaluation.rates import Basis, Roc, attributable_rate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

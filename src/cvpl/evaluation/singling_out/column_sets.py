@@ -15,13 +15,14 @@ from math import comb, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.singling_out.searched_sets import SearchedSets, SizedSets
-from cvpl.evaluation.singling_out.shared_codes import SharedCodes
-from cvpl.evaluation.singling_out.tally import Tally
-from cvpl.search.threads import threads
+from cvpl.evaluation.singling_out.codes import SharedCodes, Tally, Uniques
+from cvpl.search.machine import threads
+from cvpl.tables.keys import Keys
+
+Ints = NDArray[np.int64]
+
 
 Flags = NDArray[np.uint8]
-Ints = NDArray[np.int64]
 
 LARGEST = 3
 """The largest sets of columns that are searched."""
@@ -174,3 +175,75 @@ def _tally_of(codes: SharedCodes, sets: int) -> Tally:
     from cvpl.evaluation.singling_out.compiled_tally import CompiledTally  # noqa: PLC0415 - Numba takes a second
 
     return CompiledTally(codes)
+
+
+@dataclass(frozen=True)
+class SetUniques:
+    """A set of columns, by their place, and the records that are unique by it."""
+
+    columns: tuple[int, ...]
+    found: Uniques
+
+
+@dataclass(frozen=True, eq=False)
+class SizedSets:
+    """All searched sets of one size, in ascending order.
+
+    `columns` has a row for each set. `counts` has its unique originals, unique released records, and both.
+    """
+
+    columns: Ints
+    counts: Ints
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def at(self, place: int) -> SetUniques:
+        """The set at a place of the order."""
+        original, released, both = self.counts[place].tolist()
+        return SetUniques(tuple(self.columns[place].tolist()), Uniques(original, released, both))
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedSets:
+    """All searched sets, the smallest first."""
+
+    by_size: tuple[SizedSets, ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.by_size))
+
+    def __iter__(self) -> Iterator[SetUniques]:
+        return (sets.at(place) for sets in self.by_size for place in range(len(sets)))
+
+    def strongest(self, size: int, most: int) -> Sequence[SetUniques]:
+        """At most so many sets of a size: those with the most records unique in both tables, then in the originals."""
+        if size > len(self.by_size):
+            return []
+        sets = self.by_size[size - 1]
+        order = np.lexsort((-sets.counts[:, 0], -sets.counts[:, 2]))
+        return [sets.at(int(place)) for place in order[:most]]
+
+
+@dataclass(frozen=True)
+class ExactRowCounts:
+    """How many originals there are, how many are unique, and how many of these have their exact row in the release."""
+
+    originals: int
+    unique: int
+    released: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of the unique originals whose exact row is released; None if nobody is unique."""
+        return self.released / self.unique if self.unique else None
+
+
+def exact_rows(original: Keys, released: Keys) -> ExactRowCounts:
+    """Count unique originals and those among them whose row is in the release, once or more often.
+
+    The keys are equal for equal rows, over all columns that the two tables share.
+    """
+    found, counts = np.unique(original, return_counts=True)
+    unique = found[counts == 1]
+    return ExactRowCounts(len(original), len(unique), int(np.isin(unique, released).sum()))

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from cvpl.evaluation.singling_out.shared_codes import Uniques
-from cvpl.evaluation.singling_out.tally import Flags, Ints, Tally
+from cvpl.evaluation.singling_out.codes import Flags, Ints, Tally, Uniques
 
 Array = Any
 

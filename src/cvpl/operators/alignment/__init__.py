@@ -13,9 +13,9 @@ from cvpl.operators.alignment.common_form import (
     RatioForm,
     compared_differences,
     compared_ratios,
+    with_shifts,
 )
 from cvpl.operators.alignment.granularity import Granularity, detect
-from cvpl.operators.alignment.shifts import with_shifts
 
 __all__ = [
     "CommonForm",

@@ -29,7 +29,7 @@ from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.operators.recoding.simple_forms import has_simple_form
 from cvpl.operators.words import is_text, shared_words
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Table
-from cvpl.tables.meaning.label_covers import covers
+from cvpl.tables.meaning.labels import covers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -18,15 +18,35 @@ from collections.abc import Mapping
 from typing import Literal
 
 from cvpl.operators.similarity.agreement import AgreementScorer
-from cvpl.operators.similarity.cells import generalized_columns
-from cvpl.operators.similarity.containment import CellScorer
-from cvpl.operators.similarity.cosine import Cosine, CosineMeasure
-from cvpl.operators.similarity.distance import DistanceMeasure, Euclidean, Mahalanobis, fit_euclidean
-from cvpl.operators.similarity.fellegi_sunter import Agreement, AgreementMeasure, AgreementSettings
-from cvpl.operators.similarity.jaccard import Jaccard, JaccardMeasure
-from cvpl.operators.similarity.measure import ComparedRecords, Measure, OnDemandEmbeddings, SimilarityOperator
-from cvpl.operators.similarity.rarity import Rarity, RarityMeasure, RaritySettings
-from cvpl.operators.similarity.scorers import CosineScorer, JaccardScorer, Scorer, ScoreSource
+from cvpl.operators.similarity.containment import CellScorer, generalized_columns
+from cvpl.operators.similarity.measure import (
+    ComparedRecords,
+    CosineScorer,
+    JaccardScorer,
+    Measure,
+    OnDemandEmbeddings,
+    Scorer,
+    ScoreSource,
+    SimilarityOperator,
+)
+from cvpl.operators.similarity.vectors import (
+    Cosine,
+    CosineMeasure,
+    DistanceMeasure,
+    Euclidean,
+    Jaccard,
+    JaccardMeasure,
+    Mahalanobis,
+    fit_euclidean,
+)
+from cvpl.operators.similarity.weights import (
+    Agreement,
+    AgreementMeasure,
+    AgreementSettings,
+    Rarity,
+    RarityMeasure,
+    RaritySettings,
+)
 
 Similarity = Literal["cosine", "euclidean", "mahalanobis", "jaccard"] | Agreement | Rarity
 

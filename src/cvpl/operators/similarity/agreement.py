@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.compiling import worth_it
-from cvpl.operators.similarity.near_best import lowest_near_best
 from cvpl.tables.columns import ColumnData, Table
 
 Floats = NDArray[np.float64]
+
+
 Codes = NDArray[np.int32]
 Keys = NDArray[Any]
 Rows = NDArray[np.intp]
@@ -321,3 +322,12 @@ def _stacked(codes: list[Codes], rows: int) -> Codes:
 
 def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
     return np.concatenate([*parts, np.zeros(0)]).astype(kind)
+
+
+def lowest_near_best(top: Floats, second: Floats, tie: float, tolerance: float) -> Floats:
+    """The approximate score from which a pair may be one of the two best, or tie with the best.
+
+    `top` and `second` are each query's two highest approximate scores, each within `tolerance` of the formula.
+    """
+    tied = top - tie - 2 * tolerance
+    return np.where(np.isneginf(second), tied, np.minimum(tied, second - 2 * tolerance))

@@ -18,10 +18,8 @@ from cvpl.operators.vectorization.features import (
     NumberFeature,
     with_a_feature_each,
 )
-from cvpl.operators.vectorization.on_demand import VectorsOnDemand
 from cvpl.operators.vectorization.settings import ColumnChoice, Encoding, Scaling, Vectorization
-from cvpl.operators.vectorization.space import AnyVectors, FeatureSpace
-from cvpl.operators.vectorization.vectors import Vectors
+from cvpl.operators.vectorization.vectors import AnyVectors, FeatureSpace, Vectors, VectorsOnDemand
 
 __all__ = [
     "MOST_LABELS",

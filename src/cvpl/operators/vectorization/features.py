@@ -1,4 +1,4 @@
-"""The fitted features of one column."""
+"""The fitted features of each column, their order, and their positions in the feature space."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
 
 Floats = NDArray[np.float64]
+
+
 Feature = Literal["hour", "day_of_week", "month", "elapsed_days"]
 
 MOST_LABELS = 3_000
@@ -175,3 +177,54 @@ def hierarchical(spec: ColumnSpec, labels: tuple[str, ...], counts: Floats, star
     mean = np.divide(counts @ table, present, out=np.zeros(len(features)), where=present > 0)
     table = np.where(known == 0, mean, table)
     return CategoryFeatures(spec, "hierarchical", start, table, mean, labels, known)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureLayout:
+    """Fitted features in the order of the columns, `width` in total."""
+
+    parts: tuple[NumberFeature | CategoryFeatures, ...]
+    width: int
+
+    @property
+    def number_features(self) -> list[NumberFeature]:
+        """The numeric features, in order."""
+        return [part for part in self.parts if isinstance(part, NumberFeature)]
+
+    @property
+    def category_features(self) -> list[CategoryFeatures]:
+        """The category columns, in order."""
+        return [part for part in self.parts if isinstance(part, CategoryFeatures)]
+
+    @property
+    def with_too_many_labels(self) -> list[str]:
+        """The columns that are encoded by frequency because they have too many labels."""
+        return [part.spec.name for part in self.number_features if part.instead]
+
+    @property
+    def number_places(self) -> NDArray[np.intp]:
+        """The positions of the numeric features among all features."""
+        return np.array([part.start for part in self.number_features], dtype=np.intp)
+
+    @property
+    def neutral(self) -> Floats:
+        """The vector of a record without any known value: the pooled mean of every feature."""
+        vector = np.zeros(self.width)
+        for part in self.parts:
+            if isinstance(part, NumberFeature):
+                vector[part.start] = part.neutral
+            else:
+                vector[part.start : part.start + part.width] = part.mean
+        return vector
+
+    @property
+    def owners(self) -> list[str]:
+        """For each feature, the column it comes from."""
+        names = [""] * self.width
+        for part in self.parts:
+            names[part.start : part.start + part.width] = [part.spec.name] * part.width
+        return names
+
+    def restricted(self, columns: Sequence[str]) -> NDArray[np.bool_]:
+        """Which features come from one of `columns`."""
+        return np.array([owner in columns for owner in self.owners], dtype=bool)

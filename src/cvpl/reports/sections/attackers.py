@@ -16,7 +16,7 @@ from cvpl.reports.sections.section import (
     table_of,
 )
 from cvpl.result import AttackerRow, AuditResult
-from cvpl.result.attackers import NEAR_ZERO, near_zero
+from cvpl.result.figures import NEAR_ZERO, near_zero
 from cvpl.wording import UNKNOWN, named, percent, points, printable, sentence, span
 
 _WIDE = 90

@@ -63,7 +63,7 @@ from cvpl.reports.sections.top import (
 from cvpl.reports.sections.trust import blocks_section, sensitivity_section, trust_section
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import AuditResult
-from cvpl.result.sight import blind
+from cvpl.result.verdict import blind
 from cvpl.wording import percent, printable
 
 _OF_ATTACKERS = ("people", "columns", "singling_out", "inference", "figures", "roc", "false_rates", "attackers")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from cvpl.answers.column_effects import column_effects
-from cvpl.evaluation.groups.groupings import BY_RARITY
-from cvpl.evaluation.groups.rarity_deciles import LABELS
+from cvpl.evaluation.groups.subgroups import BY_RARITY, LABELS
 from cvpl.result import AtRisk, AuditResult, Finding
-from cvpl.result.people import stands_out, where
+from cvpl.result.figures import stands_out, where
 from cvpl.wording import percent, points, printable, share_in, signed_percent, span, typed
 
 _MOST_COLUMNS = 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cvpl.evaluation.groups.groupings import BY_RARITY
+from cvpl.evaluation.groups.subgroups import BY_RARITY
 from cvpl.reports.sections.section import (
     SCREENS,
     TERMINAL,
@@ -15,7 +15,7 @@ from cvpl.reports.sections.section import (
     table_of,
 )
 from cvpl.result import AtRisk, AuditResult, GroupRates
-from cvpl.result.people import (
+from cvpl.result.figures import (
     LOOK_ALIKES,
     attributable_words,
     control_words,

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from cvpl.config.family import FAMILY
+from cvpl.config.attackers import FAMILY
 from cvpl.reports.sections.section import (
     PAGE,
     WRITTEN,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from cvpl.reports.sections.inference import inference_words
 from cvpl.reports.sections.singling_out import singled_out_words
 from cvpl.result import AuditResult
-from cvpl.result.people import where
-from cvpl.result.sight import blind
+from cvpl.result.figures import where
+from cvpl.result.verdict import blind
 from cvpl.wording import bracketed_span, percent, printable
 
 NINE_PERCENT = 0.09

@@ -8,7 +8,7 @@ from cvpl.reports.preflight import finding_lines
 from cvpl.reports.sections.provenance import command
 from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Output, Remark, ReportSection
 from cvpl.result import AttackerRow, Attributable, AuditResult, PolicyOutcome
-from cvpl.result.deciding_reason import deciding_reason
+from cvpl.result.audit import deciding_reason
 from cvpl.wording import (
     BELOW_ZERO,
     FIGURES,

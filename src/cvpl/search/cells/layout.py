@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.similarity import CellScorer
-from cvpl.operators.similarity.cells import RangeCells, SetCells
+from cvpl.operators.similarity.containment import RangeCells, SetCells
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

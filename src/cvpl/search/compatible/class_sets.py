@@ -1,11 +1,15 @@
-"""Sets of classes: with compatible keys, a query has the candidates of several classes.
+"""Compatible keys: the boxes that meet, and the sets of classes in which a query's candidates are.
 
 Queries with the same classes form one block, even if their keys differ: their candidates are laid out once.
+
+Find overlapping boxes: an interval join in several dimensions. Few boxes are compared one by one. For many, the
+candidates' boxes go into trees (`box_tree`), so that the work grows with the pairs that overlap, not with the product
+of both sides. Both ways find the same pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
-from cvpl.tables.keys.row_hash import STEP, Keys, mixed
+from cvpl.tables.keys import STEP, Keys, mixed
 
 Ints = NDArray[np.int64]
+
 
 MOST_MEMBERSHIPS = 200_000_000
 """The limit on pairs of a query kind and a class: each takes 16 bytes while they are sorted."""
@@ -107,3 +112,35 @@ def _sums(values: Keys, starts: Ints) -> Keys:
     """The sum over each range, modulo 2^64."""
     sums = np.append(np.uint64(0), np.cumsum(values, dtype=np.uint64))
     return sums[starts[1:]] - sums[starts[:-1]]
+
+
+Floats = NDArray[np.float64]
+
+TREE_PAIRS = 20_000_000
+"""From this number of pairs of boxes on, the trees repay loading the compiler."""
+_AT_ONCE = 1 << 20
+"""Pairs compared at a time."""
+
+
+def meeting_boxes(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Iterator[tuple[Ints, Ints]]:
+    """Every pair of a box (low, high) and another box that overlap on all axes, ends included, once, by their rows.
+
+    Yields some pairs at a time, in no particular order.
+    """
+    if len(low) * len(other_low) < TREE_PAIRS:
+        return _one_by_one(low, high, other_low, other_high)
+    from cvpl.search.compatible.box_tree import meeting_in_trees  # noqa: PLC0415 - loads the compiler
+
+    return meeting_in_trees(low, high, other_low, other_high)
+
+
+def _one_by_one(low: Floats, high: Floats, other_low: Floats, other_high: Floats) -> Iterator[tuple[Ints, Ints]]:
+    height = max(1, _AT_ONCE // max(1, len(other_low)))
+    for start in range(0, len(low), height):
+        some = slice(start, start + height)
+        meets = np.ones((len(low[some]), len(other_low)), dtype=bool)
+        for axis in range(low.shape[1]):
+            meets &= low[some, axis, None] <= other_high[:, axis]
+            meets &= other_low[:, axis] <= high[some, axis, None]
+        query, other = np.nonzero(meets)
+        yield query + start, other

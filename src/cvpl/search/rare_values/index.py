@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.search.best import TIE, BestCandidates
+from cvpl.search.machine import threads
 from cvpl.search.rare_values.counting_sort import stable_order
-from cvpl.search.threads import threads
 from cvpl.search.tree.simd import LANES, add_agreement, add_overlap, at_least, load, lowest_bit, store, zero
 from cvpl.search.two_best import ROOM, insert, skipped, write
 

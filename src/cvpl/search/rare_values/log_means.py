@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity import AgreementScorer
 from cvpl.search.blocks import Partition, layouts
-from cvpl.search.budget import Budget
-from cvpl.search.threads import threads
+from cvpl.search.machine import Budget, threads
 
 Floats = NDArray[np.float64]
 

@@ -19,9 +19,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from cvpl.search.machine import threads
 from cvpl.search.rare_values.counting_sort import code_starts, stable_order
 from cvpl.search.rare_values.joined_columns import JoinedColumns
-from cvpl.search.threads import threads
 from cvpl.search.tree.simd import natural
 
 Array = Any

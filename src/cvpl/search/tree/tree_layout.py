@@ -10,7 +10,7 @@ from numba import njit
 from cvpl.search.tree.kernel import BOX_PAIRS, CLOSE, CLOSE_PAIRS, CLOSE_ROWS, FRONT
 from cvpl.search.tree.rounding import SIGN
 from cvpl.search.tree.simd import LANES, natural
-from cvpl.tables.keys.row_hash import STEP, mixed
+from cvpl.tables.keys import STEP, mixed
 
 Array = Any
 """Numba compiles for the given arrays; their types are in the docstrings."""

@@ -17,15 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.files.input_file import FileState
-from cvpl.tables.source.connection import connected, within_memory
-from cvpl.tables.source.csv_file import delimiter_of, is_csv
+from cvpl.files.reading import FileState
+from cvpl.tables.source.connection import connected, literal, quoted, within_memory
+from cvpl.tables.source.csv_file import delimiter_of, is_csv, raw_records
 from cvpl.tables.source.dialect import guess_dialect
-from cvpl.tables.source.limits import Limits
-from cvpl.tables.source.raw_records import raw_records
-from cvpl.tables.source.reading_settings import BLANKS, Reading
+from cvpl.tables.source.reading_settings import BLANKS, Limits, Reading
 from cvpl.tables.source.source import POSITION, Source, is_parquet, open_source
-from cvpl.tables.source.sql_text import literal, quoted
 
 _COLUMN = "Name a column of the table, with the exact spelling."
 

@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.making.parting import written_csv
 from cvpl.tables.making.staged_table import named_fields
-from cvpl.tables.source.connection import connected, within_memory
-from cvpl.tables.source.csv_file import delimiter_of, is_csv
-from cvpl.tables.source.raw_records import raw_records
+from cvpl.tables.source.connection import connected, literal, quoted, within_memory
+from cvpl.tables.source.csv_file import delimiter_of, is_csv, raw_records
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, open_source
-from cvpl.tables.source.sql_text import literal, quoted
 
 if TYPE_CHECKING:
     import duckdb

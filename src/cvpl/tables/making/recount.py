@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.connection import connected, quoted, within_memory
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import open_source
-from cvpl.tables.source.sql_text import quoted
 
 
 @within_memory

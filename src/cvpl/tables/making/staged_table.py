@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.connection import connected, literal, quoted, within_memory
 from cvpl.tables.source.csv_file import is_csv
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, is_parquet, open_source
-from cvpl.tables.source.sql_text import literal, quoted
 
 
 @within_memory

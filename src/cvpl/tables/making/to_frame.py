@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from cvpl.errors import InputError, Problem
 from cvpl.laboratory.frame import Coded, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
-from cvpl.tables.left_out import names_of
 from cvpl.tables.meaning.reading import ColumnReader
-from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.pair import names_of
+from cvpl.tables.source.connection import connected, quoted, within_memory
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, open_source
-from cvpl.tables.source.sql_text import quoted
 from cvpl.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.meaning.labels import LabelRespelling, respelled
 from cvpl.tables.meaning.protected_values import is_gone
-from cvpl.tables.meaning.whole_labels import LabelRespelling, respelled
 
 Instants = NDArray[np.datetime64]
 

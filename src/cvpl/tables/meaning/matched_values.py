@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair
-from cvpl.tables.meaning.allowed_labels import allowed_labels
-from cvpl.tables.meaning.label_covers import covers
+from cvpl.tables.meaning.labels import allowed_labels, covers
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

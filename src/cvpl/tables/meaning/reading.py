@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import Problem
-from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
-from cvpl.tables.meaning import unknown_labels
-from cvpl.tables.meaning.cell_sql import FLOAT_TYPES, CellSql, is_number
+from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, MeasuredNotice, Numbers, Times
 from cvpl.tables.meaning.column_facts import (
     ORIGINAL,
     RELEASE,
@@ -21,16 +20,29 @@ from cvpl.tables.meaning.column_facts import (
     TimeFacts,
     has_clock,
 )
-from cvpl.tables.meaning.local_spellings import iso_days, with_point
-from cvpl.tables.meaning.measured_notice import MeasuredNotice
-from cvpl.tables.meaning.protected_values import is_gone, is_suppressed, read_number, read_pair, read_time, two_ways
-from cvpl.tables.meaning.whole_labels import LabelRespelling
-from cvpl.tables.source.reading_settings import Reading
+from cvpl.tables.meaning.labels import LabelRespelling, allowed_labels
+from cvpl.tables.meaning.protected_values import (
+    LOOSE_DAY,
+    LOOSE_TIME,
+    PLAIN_COMMA_NUMBER,
+    comma_number_sql,
+    is_gone,
+    is_suppressed,
+    iso_days,
+    iso_sql,
+    read_number,
+    read_pair,
+    read_time,
+    two_ways,
+    with_point,
+)
+from cvpl.tables.source.connection import literal, quoted
+from cvpl.tables.source.reading_settings import BLANKS, Reading
 from cvpl.tables.source.source import Source
-from cvpl.tables.source.sql_text import quoted
 
 if TYPE_CHECKING:
     import duckdb
+
 
 _DAY = np.timedelta64(1, "D") - np.timedelta64(1, "us")
 """From the first to the last microsecond of a day."""
@@ -331,7 +343,7 @@ class ColumnReader:
         for source in sources:
             self._notice_spellings(spec, source, facts.spelled[source.table])
         if len(read) > 1 and spec.name not in self._facts:
-            self._notices.extend(unknown_labels.notices(spec, facts.originals, read))
+            self._notices.extend(notices(spec, facts.originals, read))
         return read
 
     def _notice_spellings(self, spec: ColumnSpec, source: Source, found: LabelRespelling) -> None:
@@ -356,3 +368,134 @@ def _is_release(source: Source) -> bool:
 def _filled(values: Any) -> NDArray[np.float64]:
     """Return a new float array, NaN where DuckDB had NULL."""
     return np.array(np.ma.filled(values.astype(np.float64), np.nan))
+
+
+PLAIN_NUMBER = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+PLAIN_TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?Z?)?"
+_PLAIN_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+FLOAT_TYPES = ("FLOAT", "DOUBLE")
+
+
+@dataclass(frozen=True)
+class CellSql:
+    """SQL for cells, as the settings of `reading` spell them."""
+
+    reading: Reading
+
+    def text(self, source: Source, column: str) -> str:
+        """Return SQL for a cell's text, NULL where `reading` treats it as missing."""
+        name, kind = source.field(column), source.types[column]
+        if kind in FLOAT_TYPES:
+            # A whole float is written like an integer: a dataframe turns integers with missing values into floats.
+            whole = f"isfinite({name}) AND {name} = trunc({name}) AND abs({name}) < 1e15"
+            # Both branches may be computed for every cell, and a cast must not fail where the other is taken.
+            number = f"WHEN {whole} THEN TRY_CAST({name} AS BIGINT)::VARCHAR"
+            text = f"CASE WHEN isnan({name}) THEN NULL {number} ELSE {name}::VARCHAR END"
+        elif kind.startswith("DECIMAL") and not kind.endswith(",0)"):
+            text = f"rtrim(rtrim({name}::VARCHAR, '0'), '.')"
+        elif kind == "TIMESTAMP WITH TIME ZONE":
+            text = f"({name} AT TIME ZONE 'UTC')::VARCHAR"
+        else:
+            text = name if kind == "VARCHAR" else f"{name}::VARCHAR"
+        if self.reading.strip:
+            text = f"trim({text}, {literal(BLANKS)})"
+        for spelling in self.reading.missing:
+            text = f"nullif({text}, {literal(spelling)})"
+        return text
+
+    def number(self, source: Source, column: str) -> str:
+        """Return SQL for a cell's number, NULL where it is missing or not a plain number."""
+        kind, name, text = source.types[column], source.field(column), self.text(source, column)
+        if not is_number(kind) and self.reading.decimal == ",":
+            number = f"TRY_CAST({comma_number_sql(text)} AS DOUBLE)"
+            return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_COMMA_NUMBER)}) THEN {number} END"
+        if not is_number(kind):
+            return f"CASE WHEN regexp_full_match({text}, {literal(PLAIN_NUMBER)}) THEN TRY_CAST({text} AS DOUBLE) END"
+        # A single-precision 0.1 is read as the 0.1 that a file would show, not as 0.10000000149.
+        plain = f"{name}::VARCHAR::DOUBLE" if kind == "FLOAT" else f"{name}::DOUBLE"
+        listed = any(spelling for spelling in self.reading.missing)
+        return f"CASE WHEN {text} IS NOT NULL THEN {plain} END" if listed else plain
+
+    def time(self, source: Source, column: str) -> str:
+        """Return SQL for a cell's time to the microsecond, NULL where it is missing or not a plain time."""
+        text, pattern = self.iso_text(source, column), PLAIN_TIME if self.reading.dates == "iso" else LOOSE_TIME
+        cut = f"regexp_replace({text}, '([.][0-9]{{6}})[0-9]+', '\\1')"
+        # The calendar has no year 0; DuckDB takes it for the year before the year 1.
+        plain = f"regexp_full_match({text}, {literal(pattern)}) AND NOT starts_with({text}, '0000')"
+        return f"CASE WHEN {plain} THEN TRY_CAST({cut} AS TIMESTAMP) END"
+
+    def iso_text(self, source: Source, column: str) -> str:
+        """Return SQL for a cell's text, days respelled as 2024-12-31 if `reading.dates` says how they are written."""
+        text = self.text(source, column)
+        if self.reading.dates == "iso" or source.types[column] != "VARCHAR":
+            return text
+        return iso_sql(text, self.reading.dates)
+
+    def is_day(self, source: Source, column: str) -> str:
+        """Return SQL for whether a cell is a day without a clock time."""
+        pattern = _PLAIN_DAY if self.reading.dates == "iso" else LOOSE_DAY
+        return f"regexp_full_match({self.iso_text(source, column)}, {literal(pattern)})"
+
+
+def is_number(kind: str) -> bool:
+    """Whether DuckDB stores the column as numbers."""
+    return kind in _WHOLE_TYPES or kind in FLOAT_TYPES or kind.startswith("DECIMAL")
+
+
+UNKNOWN_SHARE = 0.001
+"""From this share of the release's records on, unexplained labels that the original lacks are reported."""
+COMPOSED_SHARE = 0.5
+"""From this share on, sets and masks are reported too: only blocking by compatible keys can use them."""
+
+
+def notices(spec: ColumnSpec, originals: set[str], read: Sequence[Labels]) -> Iterator[MeasuredNotice]:
+    """Yield notices about labels that make a column uninformative: not in its hierarchy, or not in the original.
+
+    `read` is the column of each table: the original, the release and perhaps the control.
+    """
+    where = f"column '{spec.name}'"
+    if spec.parents is not None:
+        listed = np.array([label in spec.parents for label in read[0].labels], dtype=bool)
+        unlisted = [(int(np.count_nonzero(~listed[present])), len(present)) for present in map(_present, read)]
+        records, of = max(unlisted)
+        if records:
+            what = "of a table's values are labels that its hierarchy file lacks, so each is a group of its own"
+            yield MeasuredNotice(where, records, of, what)
+    released = read[1]
+    tops = {spec.path(label)[0] for label in originals}
+    compared = np.array([spec.path(label)[0] in tops for label in released.labels], dtype=bool)
+    present = _present(released)
+    if not originals or compared[present].all():
+        return
+    allowed = allowed_labels(spec, released.labels)
+    known = {at for at, leaf in enumerate(allowed.leaves) if leaf in originals}
+    explained = np.array([not known.isdisjoint(members) for members in allowed.members], dtype=bool)
+    unknown = int(np.count_nonzero(~(explained | compared)[present]))
+    if unknown >= UNKNOWN_SHARE * len(present):
+        cure = (
+            "if they are generalized, give a `separator` or a `hierarchy` file; if they are spelled differently, use "
+            "the same spelling"
+        )
+        if any(_is_range(label) for label in released.labels if label not in originals):
+            cure = "some look like ranges: declare the column numeric"
+        what = "of the release's values are labels that the original lacks and nothing explains, so they match no "
+        yield MeasuredNotice(where, unknown, len(present), f"{what}original value; {cure}")
+    composed = int(np.count_nonzero((explained & ~compared)[present]))
+    if composed >= COMPOSED_SHARE * len(present):
+        what = (
+            "of the release's values are sets or masks, which match no original value in the comparison; as keys they "
+            "count under `blocking: compatible`"
+        )
+        yield MeasuredNotice(where, composed, len(present), what)
+
+
+def _present(column: Labels) -> NDArray[np.int32]:
+    """The codes of the cells that have a label."""
+    return column.codes[column.codes >= 0]
+
+
+def _is_range(label: str) -> bool:
+    """Whether a label is written as a range of numbers."""
+    found = read_number(label, whole=False, smallest=-np.inf, largest=np.inf)
+    return found is not None and found.low < found.high

@@ -1,22 +1,43 @@
-"""Guess a column's type, role, levels and features, each with the reason.
+"""Guess a column's type, role, levels, groups and missing values, each with the reason.
 
 A wrong guess must not make a release look safer than it is. A sensitive column is left out of the attack, so one is
 proposed only for the user to confirm; an audit without a configuration compares it.
+
+Guess which texts mean that a value is missing. A usual spelling such as NA or ? counts as missing wherever it occurs,
+because `reading.missing` applies to all columns. It stays a label if it is one: only one column has it, and there it
+fills more than a fifth of the cells, or the other labels are codes of the same form (NA among the countries). Rarer
+spellings such as N or X count only if they keep numbers or times from being read, and no category has them.
+
+Types that hinge on a few cells: one text among numbers, one interval in the release, one value more than ten. Such a
+cell may be an error or a spelling of a missing value, and another type changes what attackers compare. So it is a doubt
+that the user should check.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from cvpl.result.published import Disclosure
-from cvpl.tables.meaning.protected_values import Span, is_gone, read_number, read_pair, read_time
-from cvpl.tables.proposal.facts import SharedColumn
-from cvpl.tables.proposal.groups import ReadGroups, cut_length, read_groups
+import numpy as np
+
+from cvpl.result.publishing import Disclosure
+from cvpl.tables.columns import ColumnSpec
+from cvpl.tables.meaning.labels import covers
+from cvpl.tables.meaning.protected_values import (
+    Span,
+    is_comma_number,
+    is_gone,
+    possible_orders,
+    read_number,
+    read_pair,
+    read_time,
+)
+from cvpl.tables.proposal.facts import Facts, SharedColumn
 from cvpl.wording import percent
 
 
@@ -305,3 +326,229 @@ def _features(column: SharedColumn) -> list[str]:
 
 def _varies(spans: Sequence[Span], part: Callable[[datetime], int]) -> bool:
     return len({part(span.first) for span in spans if part(span.first) == part(span.last)}) > 1
+
+
+SHORTEST_CODE = 3
+"""Numbers with fewer digits are not taken for codes that the release cut."""
+CUT_SHARE = 0.95
+"""Codes were cut if at least this share of the released cells begin an original code."""
+
+
+@dataclass(frozen=True)
+class ReadGroups:
+    """The released labels that stand for original ones by their spelling, and the kinds of these spellings."""
+
+    labels: frozenset[str]
+    kinds: tuple[str, ...]
+
+
+def read_groups(column: SharedColumn, separator: str | None = None) -> ReadGroups:
+    """The released labels that cover labels of the original, read as an attack reads them."""
+    own, released = set(column.original.labels), set(column.released.labels)
+    labels = sorted(own | released)
+    here, there = (np.array([label in side for label in labels], dtype=bool) for side in (own, released))
+    spec = ColumnSpec(column.name, "attribute", "category", separator)
+    found = [
+        cover
+        for cover in covers(spec, labels, here, there)
+        if labels[cover.code] not in own and any(here[member] for member in cover.members)
+    ]
+    return ReadGroups(
+        frozenset(labels[cover.code] for cover in found), tuple(dict.fromkeys(cover.kind for cover in found))
+    )
+
+
+def cut_length(column: SharedColumn, released: Sequence[str]) -> int | None:
+    """To how many digits the release cut the original's codes; None if it did not.
+
+    All original numbers have the same number of digits, at least three, and all released ones the same smaller number.
+    """
+    whole, cut = (_one_length(labels) for labels in (column.original.labels, released))
+    if whole is None or cut is None or whole < SHORTEST_CODE or cut >= whole:
+        return None
+    beginnings = {label[:cut] for label in column.original.labels}
+    cells = column.released.count(released)
+    known = column.released.count([label for label in released if label in beginnings])
+    return cut if cells and known >= CUT_SHARE * cells else None
+
+
+def _one_length(labels: Collection[str]) -> int | None:
+    """The length of all labels, if they have one length and only digits."""
+    lengths = {len(label) for label in labels}
+    return lengths.pop() if len(lengths) == 1 and all(label.isdecimal() for label in labels) else None
+
+
+def nested_pairs(column: SharedColumn) -> float | None:
+    """The share of known pairs of rows that nest: the released label is the one that the original's has most often.
+
+    Only released labels that the original lacks count. None without such a pair, if there are not fewer of them than of
+    their original labels, and if fewer than `CUT_SHARE` of the pairs nest: the column was not grouped label by label.
+    """
+    own = set(column.original.labels)
+    foreign = np.array([*(label not in own for label in column.released.labels), False])
+    ours, theirs = column.original.codes, column.released.codes
+    used = (ours >= 0) & foreign[theirs]
+    if not used.any():
+        return None
+    counts = np.zeros((len(column.original.labels), len(column.released.labels)), dtype=np.int64)
+    np.add.at(counts, (ours[used], theirs[used]), 1)
+    labels, groups = (int((counts.sum(axis=axis) > 0).sum()) for axis in (1, 0))
+    share = float(counts.max(axis=1).sum() / counts.sum())
+    return share if labels > groups and share >= CUT_SHARE else None
+
+
+USUAL_MISSING = ("?", "-", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None", "nan", "NaN", "NaT")
+PERHAPS_MISSING = ("N", "--", ".", "X", "U")
+"""Spellings that are just as often labels: they count as missing only if no category has them."""
+MOST_CELLS = 0.2
+"""A spelling that only one category has, in more than this share of its cells, is a label."""
+
+
+def guess_types(
+    columns: Mapping[str, SharedColumn], disclosure: Disclosure
+) -> tuple[dict[str, GuessedType], list[str]]:
+    """Guess every column's type with its reason, and the spellings to read as missing."""
+    types = {name: guess_type(column, disclosure) for name, column in columns.items()}
+    found: dict[str, set[str]] = {}
+    for name, column in columns.items():
+        gaps = column.labels & {*USUAL_MISSING, *PERHAPS_MISSING}
+        bare = guess_type(column.without(sorted(gaps)), disclosure) if gaps else types[name]
+        if gaps and bare.kind != "category":
+            found[name], types[name] = gaps, bare
+    labels = {label for name, column in columns.items() if types[name].kind == "category" for label in column.labels}
+    for name, gaps in list(found.items()):
+        if gaps & labels & set(PERHAPS_MISSING):
+            del found[name]
+            types[name] = GuessedType(
+                "category",
+                "numbers, except for a spelling that is a label in other columns; if it means missing everywhere, list "
+                "it under `reading.missing` and make this numeric",
+                doubtful=True,
+            )
+    needed = set().union(*found.values())
+    listed = sorted(needed | {text for text in USUAL_MISSING if text not in needed and _is_gap(text, columns)})
+    for name, column in columns.items():
+        if types[name].kind == "category" and not column.labels.isdisjoint(listed):
+            types[name] = guess_type(column.without(listed), disclosure)
+    return types, listed
+
+
+def _is_gap(text: str, columns: Mapping[str, SharedColumn]) -> bool:
+    """Whether a usual spelling that only categories have means missing in them."""
+    having = [column for column in columns.values() if _has(column, text)]
+    if len(having) != 1:
+        return bool(having)
+    column = having[0]
+    cells = column.original.count([text]) + column.released.count([text])
+    share = cells / max(1, column.original.known + column.released.known)
+    others = column.labels - {text}
+    codes = text.isalpha() and all(len(label) == len(text) and label.isalpha() for label in others)
+    return share <= MOST_CELLS and not (codes and text.isupper() and others)
+
+
+def _has(column: SharedColumn, text: str) -> bool:
+    """Whether a cell has the text, other than a released cell that is suppressed by it."""
+    return text in column.labels and (not is_gone(text) or text in column.original.labels)
+
+
+def gap_reason(
+    columns: Mapping[str, SharedColumn], types: Mapping[str, GuessedType], gaps: Sequence[str], disclosure: Disclosure
+) -> str:
+    """Explain why spellings are listed: how many cells of which columns, and what to check."""
+    counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}
+    counts = {name: count for name, count in counts.items() if count}
+    cells = ", ".join(
+        f"{disclosure.counted(count, 'cell', tables=2)} of {_quoted(name)}" for name, count in counts.items()
+    )
+    blocked = [_quoted(name) for name in counts if types[name].kind != "category"]
+    others = [_quoted(name) for name in counts if types[name].kind == "category"]
+    text = f"spellings of a missing value, read as missing: {cells}"
+    if blocked:
+        text += f". They keep {', '.join(blocked)} from being read as numbers or times"
+        text += f"; this empties cells of {', '.join(others)} too: are they labels there?" if others else ""
+        return text
+    return f"{text}: are they labels there?"
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'"
+
+
+FEW_CELLS = 0.05
+"""A type hinges on cells if they are at most this share of those that are not missing, or one cell."""
+
+
+@dataclass(frozen=True)
+class _Odd:
+    """Labels that may decide a type: of which table, what they are, and the type without them if it is not guessed."""
+
+    labels: frozenset[str]
+    facts: Facts
+    what: str
+    otherwise: str | None = None
+
+
+def with_doubt(column: SharedColumn, guessed: GuessedType, disclosure: Disclosure) -> GuessedType:
+    """The guessed type, with a doubt if a few cells decide it: without them it would be another type.
+
+    A type that is in doubt already stays as it is.
+    """
+    if guessed.doubtful:
+        return guessed
+    for odd in _odd_labels(column):
+        if not few_cells(odd.facts, odd.labels):
+            continue
+        other = odd.otherwise or guess_type(column.without(odd.labels), disclosure).kind
+        if other != guessed.kind:
+            cells = describe_cells(odd.facts, odd.labels, disclosure)
+            doubt = (
+                f"type decided by {cells} {odd.what}: without them it would be {other}. Correct them, or list their "
+                "spelling under `reading.missing` if they mean missing"
+            )
+            return replace(guessed, why=f"{guessed.why}; {doubt}", doubtful=True)
+    return guessed
+
+
+def few_cells(facts: Facts, labels: frozenset[str]) -> bool:
+    """Whether cells have these labels, but at most `FEW_CELLS` of the known ones, or one cell.
+
+    If not all labels are looked at, the share is that among the rows looked at.
+    """
+    cells = facts.count(labels)
+    if not cells:
+        return False
+    if facts.complete:
+        return cells <= max(1, FEW_CELLS * facts.known)
+    wanted = np.array([label in labels for label in facts.labels], dtype=bool)
+    known = facts.codes[facts.codes >= 0]
+    return len(known) > 0 and bool(wanted[known].mean() <= FEW_CELLS)
+
+
+def describe_cells(facts: Facts, labels: frozenset[str], disclosure: Disclosure) -> str:
+    """How many cells have these labels, as it may be told."""
+    return disclosure.counted(facts.count(labels), "cell") if facts.complete else "some cells"
+
+
+def _odd_labels(column: SharedColumn) -> Iterator[_Odd]:
+    original, released = column.original, column.released
+    known = set(original.labels)
+
+    def ours(is_odd: Callable[[str], bool]) -> frozenset[str]:
+        return frozenset(label for label in original.labels if is_odd(label))
+
+    yield _Odd(ours(partial(_is_no, is_plain)), original, "of the original that are not numbers")
+    yield _Odd(ours(partial(_is_no, is_time)), original, "of the original that are not times")
+    if any("," in label for label in original.labels):
+        commas = ours(partial(_is_no, is_comma_number))
+        yield _Odd(commas, original, "of the original that are not numbers with a decimal comma", "numeric")
+    yield _Odd(ours(partial(_is_no, possible_orders)), original, "of the original that are not days", "datetime")
+    yield _Odd(ours(lambda label: re.fullmatch(r"0\d+", label) is not None), original, "with leading zeros")
+    yield _Odd(ours(lambda label: not label.lstrip("-").isdecimal()), original, "with decimals")
+    spelled = frozenset(label for label in released.labels if not is_plain(label) and not is_gone(label, known))
+    yield _Odd(spelled, released, "of the release that are not plain numbers")
+    once = frozenset(label for label, count in zip(original.labels, original.counts, strict=True) if count == 1)
+    yield _Odd(once, original, "of the original whose values occur once")
+
+
+def _is_no(form: Callable[[str], object], label: str) -> bool:
+    return not form(label)

@@ -1,8 +1,8 @@
-"""DuckDB, opened so that it keeps all cells in memory.
+"""DuckDB, opened so that it keeps all cells in memory, and names and texts as its SQL writes them.
 
-What DuckDB puts aside on disk when the memory is full is readable there after a kill. It can encrypt these files only
-with an extension that has to be downloaded, or with random numbers that it calls unsafe itself. So it puts nothing
-aside, and a table that does not fit is refused.
+What DuckDB puts aside on disk when the memory is full is readable
+there after a kill. It can encrypt these files only with an extension that has to be downloaded, or with random numbers
+that it calls unsafe itself. So it puts nothing aside, and a table that does not fit is refused.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from cvpl.errors import InputError, LimitError
-from cvpl.files.duckdb_instance import new_instance
+from cvpl.files.reading import new_instance
 
 if TYPE_CHECKING:
     import duckdb
+
 
 _Arguments = ParamSpec("_Arguments")
 _Found = TypeVar("_Found")
@@ -116,3 +118,18 @@ def within_memory(function: Callable[_Arguments, _Found]) -> Callable[_Arguments
             ) from None
 
     return refusing
+
+
+def quoted(name: str) -> str:
+    """`name` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """`text` as an SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def only_file(path: Path) -> str:
+    """Return the path as an SQL string that names only this file: DuckDB would treat "[1]" or "*" as a pattern."""
+    return literal("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))

@@ -11,23 +11,27 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cvpl.errors import CvplError, InputError, Problem
-from cvpl.files.input_file import FileState, not_a_file
+from cvpl.files.reading import FileState, not_a_file
+from cvpl.tables.source.connection import only_file, quoted
 from cvpl.tables.source.csv_file import is_csv, load_csv
-from cvpl.tables.source.database_file import load_database
-from cvpl.tables.source.file_problems import checked_names, damaged_parquet, disk_trouble, is_unicode
-from cvpl.tables.source.frames import ArrowStream, column_names, is_pandas, readable
-from cvpl.tables.source.limits import Limits
-from cvpl.tables.source.own_parquet import OwnParquet
-from cvpl.tables.source.reading_settings import BLANKS, Reading
-from cvpl.tables.source.sql_text import only_file, quoted
-from cvpl.tables.source.workbook import read_workbook
+from cvpl.tables.source.other_formats import load_database, read_workbook
+from cvpl.tables.source.reading_settings import (
+    BLANKS,
+    Limits,
+    Reading,
+    checked_names,
+    damaged_parquet,
+    disk_trouble,
+    is_unicode,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -305,3 +309,92 @@ def file_sha256(path: Path, part: str | None) -> str:
     if part is not None:
         digest.update(b"#" + part.encode())
     return digest.hexdigest()
+
+
+_AS_IT_IS = ("string", "integer", "date", "datetime", "datetime64", "empty")
+"""Kinds of uniform columns whose cells DuckDB writes as a file would."""
+
+
+class ArrowStream:
+    """The Arrow interface of a dataframe and nothing else, so that DuckDB reads all kinds the same way."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def is_pandas(data: object) -> bool:
+    """Whether `data` is a pandas dataframe, without importing pandas."""
+    kind = type(data)
+    return kind.__module__.split(".")[0] == "pandas" and kind.__name__ == "DataFrame"
+
+
+def is_spark_frame(data: object) -> bool:
+    """Whether `data` is a DataFrame of Spark, classic or through Spark Connect, without importing Spark."""
+    return any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame" for kind in type(data).__mro__
+    )
+
+
+def column_names(data: Any) -> list[str] | None:
+    """Return the column names if the dataframe has them, else None: DuckDB renames columns that it sees as duplicates.
+
+    Polars, pandas and DuckDB have them in `columns`; a pyarrow table holds its data there, and the names in its schema.
+    """
+    names = getattr(getattr(data, "schema", None), "names", None)
+    if not isinstance(names, list):
+        names = getattr(data, "columns", None)
+    if names is None or callable(names):
+        return None
+    return [str(name) for name in names]
+
+
+def readable(frame: Any) -> Any:
+    """Return a pandas frame in which columns of mixed cells, intervals and periods are text.
+
+    A numeric column in which a protection tool has written labels ("30-39", "*") holds cells of several kinds.
+    """
+    copy = frame.copy(deep=False)
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:, place]
+        if _is_mixed(column):
+            missing = column.isna()
+            cells = [None if gone else _text(cell) for cell, gone in zip(column, missing, strict=True)]
+            copy[name] = type(column)(cells, index=frame.index, dtype="string")
+    return copy
+
+
+def _is_mixed(column: Any) -> bool:
+    pandas = sys.modules["pandas"]  # already loaded: the caller has a pandas frame
+    kinds = getattr(column.dtype, "categories", column).dtype
+    if str(kinds.name).startswith(("interval", "period")):
+        return True
+    return bool(column.dtype == object) and pandas.api.types.infer_dtype(column, skipna=True) not in _AS_IT_IS
+
+
+def _text(cell: Any) -> str:
+    """Return a cell's text as DuckDB writes a column of its kind; a whole float is written like an integer."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
+        return str(int(cell))
+    return str(cell)
+
+
+@dataclass(frozen=True)
+class OwnParquet:
+    """A folder of files, and the name of its table in messages and results.
+
+    A file is named by the number of its first record in the table: 0.parquet, 122880.parquet and so on. It has no
+    fingerprint, since its bytes are of no interest, and the order of its records means nothing.
+    """
+
+    folder: Path
+    name: str
+
+    @property
+    def files(self) -> list[Path]:
+        """The files in the order of their records."""
+        return sorted(self.folder.glob("*.parquet"), key=lambda file: int(file.stem))

@@ -23,12 +23,12 @@ from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
 from cvpl.estimates import FALSE_RATE
 from cvpl.interruption import is_interruption
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.wording import unknown_names
 from cvpl.workflows.audit import audit
 from cvpl.workflows.benchmark.kept_results import AuditedRelease, KeptResults, fingerprint
 from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, board
-from cvpl.workflows.reading import read_tables
+from cvpl.workflows.planned_audit import read_tables
 
 _AUDIT_AND_UTILITY = (0.9, 0.1)
 """How the time of a release is parted."""

@@ -25,7 +25,7 @@ from cvpl.config.written import ControlConfig
 from cvpl.errors import LimitError, UsageError
 from cvpl.files import record_kept, unnamed_file, write_whole
 from cvpl.result import AuditResult, BenchmarkUtility
-from cvpl.result.section import Section
+from cvpl.result.publishing import Section
 from cvpl.workflows.fingerprints import code_digest, file_digest
 
 

@@ -18,8 +18,7 @@ from cvpl import result as out
 from cvpl.assessment.diagnostics.inference import release_inference
 from cvpl.config.attackers import written_attackers
 from cvpl.config.manifest import Entry, Manifest
-from cvpl.config.written import ControlConfig
-from cvpl.config.written_attacker import AttackerConfig
+from cvpl.config.written import AttackerConfig, ControlConfig
 from cvpl.evaluation.ordering import places
 from cvpl.result.verdict import TOO_FEW
 from cvpl.utility.compared import mean_of, shared_figures

@@ -23,7 +23,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.estimates import FALSE_RATE
 from cvpl.files import private_folder
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.search.machine import one_blas_thread
 from cvpl.workflows.compare.draws import MechanismRun, measure_mechanism
 from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named, resolve
 from cvpl.workflows.compare.mechanisms import named_mechanisms

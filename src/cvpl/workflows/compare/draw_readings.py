@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl import result as out
-from cvpl.evaluation.risk import RiskReading, certain_risk
-from cvpl.evaluation.trials.over_draws import Groups, MeanOverDraws, power_over_draws, share_over_draws
-from cvpl.evaluation.trials.rounds_error import Floats
-from cvpl.result.published import Disclosure
+from cvpl.evaluation.measurement import RiskReading, certain_risk
+from cvpl.evaluation.trials.rounds import Floats, Groups, MeanOverDraws, power_over_draws, share_over_draws
+from cvpl.result.publishing import Disclosure
 from cvpl.workflows.compare.one_release import AttackedRelease, utility_section
 from cvpl.workflows.draws.strongest import (
     StrongestOverDraws,

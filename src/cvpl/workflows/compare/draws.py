@@ -12,7 +12,7 @@ from cvpl.assessment.planning.work import Work
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.evaluation.control_likeness import ControlTests
-from cvpl.evaluation.risk import RiskReading
+from cvpl.evaluation.measurement import RiskReading
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.compare.draw_readings import DrawFindings, read_draws
 from cvpl.workflows.compare.inputs import NamedRelease

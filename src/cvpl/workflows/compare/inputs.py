@@ -11,10 +11,10 @@ from cvpl.assessment.provenance import described
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.tables.evaluation_only.identity import IdentityKeys
+from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.pair import Inputs, check_files
 from cvpl.tables.source.source import display_name
-from cvpl.workflows.reading import read_tables
+from cvpl.workflows.planned_audit import read_tables
 
 _CONFIGURATION = "configuration"
 _ROLE = "protected"

@@ -20,10 +20,9 @@ from cvpl.config.written import PolicyConfig
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.intervals.intervals import attributable_from_power
 from cvpl.evaluation.intervals.paired import attributable_by_power
-from cvpl.evaluation.trials.over_draws import MeanOverDraws
-from cvpl.result.published import Disclosure
-from cvpl.result.sight import blind, caveats
-from cvpl.result.verdict import TOO_FEW
+from cvpl.evaluation.trials.rounds import MeanOverDraws
+from cvpl.result.publishing import Disclosure
+from cvpl.result.verdict import TOO_FEW, blind, caveats
 from cvpl.wording import counted, share_in
 from cvpl.workflows.compare.draw_readings import DrawFindings, DrawsReading
 from cvpl.workflows.compare.ranking import ReleaseFigures

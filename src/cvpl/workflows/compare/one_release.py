@@ -36,9 +36,9 @@ from cvpl.evaluation.intervals.paired import (
     power_estimate,
 )
 from cvpl.evaluation.measurement import Measurement
-from cvpl.result.compliance import ComplianceStatus
 from cvpl.result.figures import power_at
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
+from cvpl.result.questions import ComplianceStatus
 from cvpl.result.verdict import TOO_FEW
 from cvpl.tables.pair import Inputs
 from cvpl.utility import Utility

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from cvpl import result as out
 from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, SearchedRows, confidence_of_picked, difference
 from cvpl.evaluation.ordering import RankRange, beaten_by, places, places_by_value
-from cvpl.result.published import Disclosure
-from cvpl.result.sight import blind
+from cvpl.result.publishing import Disclosure
+from cvpl.result.verdict import blind
 from cvpl.utility.compared import mean_of, shared_figures
 
 Ints = NDArray[np.int64]

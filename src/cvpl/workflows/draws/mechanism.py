@@ -12,7 +12,7 @@ from cvpl.config.loading import ConfigLike, load
 from cvpl.errors import InputError, UsageError
 from cvpl.randomness import stream
 from cvpl.result import TrialMechanism
-from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
+from cvpl.tables.evaluation_only import ROW_NUMBER, IdentityKeys
 from cvpl.wording import did_you_mean
 from cvpl.workflows.draws.command import CommandMechanism, is_command, split_command
 from cvpl.workflows.draws.function import call_with_generator, is_release

@@ -15,12 +15,11 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.gate import doubts
 from cvpl.assessment.provenance import described
 from cvpl.assessment.warnings import notices, warning_sections
-from cvpl.evaluation.curve_points import curve_points
-from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.risk import risk_by_control, risk_by_matches
+from cvpl.evaluation.attack_figures import curve_points
+from cvpl.evaluation.measurement import Measurement, risk_by_control, risk_by_matches
 from cvpl.evaluation.truth import top1_hit_rate
-from cvpl.result.published import Disclosure
-from cvpl.result.surface import Strength
+from cvpl.result.mechanisms import Strength
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, steep_cells
 

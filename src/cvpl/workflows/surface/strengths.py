@@ -20,7 +20,7 @@ from cvpl.errors import UsageError
 from cvpl.files import private_folder
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
-from cvpl.tables.evaluation_only.identity import ROW_NUMBER, IdentityKeys
+from cvpl.tables.evaluation_only import ROW_NUMBER, IdentityKeys
 from cvpl.workflows.draws.command import STRENGTH, CommandMechanism, is_command, split_command
 from cvpl.workflows.draws.function import call_with_generator, is_release
 from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, keeping_output, mechanism_seed, where_output_is

@@ -28,12 +28,12 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.files import private_folder
 from cvpl.operators.blocking import Lsh
-from cvpl.result.surface import Strength
-from cvpl.search.blas_threads import one_blas_thread
+from cvpl.result.mechanisms import Strength
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.draws.making import FAILED, ReleaseNotMade
+from cvpl.workflows.planned_audit import read_tables
 from cvpl.workflows.protect import FAMILIES
-from cvpl.workflows.reading import read_tables
 from cvpl.workflows.surface.rows import utility_of
 from cvpl.workflows.surface.strengths import MechanismSweep, mechanism_sweep
 from cvpl.workflows.surface.sweep import EnsembleReading, Sweep

@@ -21,9 +21,9 @@ from cvpl.assessment.warnings import attackers_left_out, too_many_labels, warnin
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.risk import RiskReading
-from cvpl.result.published import Disclosure
-from cvpl.result.surface import JudgedFigure, Strength
+from cvpl.evaluation.measurement import RiskReading
+from cvpl.result.mechanisms import JudgedFigure, Strength
+from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
 from cvpl.workflows.surface.rows import AttackReading, setting_row, with_steepness

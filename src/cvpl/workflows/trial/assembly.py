@@ -13,13 +13,13 @@ from cvpl.assessment.provenance import provenance
 from cvpl.assessment.verdict import findings_of_draws
 from cvpl.assessment.warnings import warning_sections
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.control import FALSE_RATES
-from cvpl.evaluation.trials.exposure import RATE_BINS, exposure
-from cvpl.evaluation.trials.two_way import PowerOverRounds
+from cvpl.evaluation.rates import FALSE_RATES
+from cvpl.evaluation.trials.people import RATE_BINS, exposure
+from cvpl.evaluation.trials.rounds import PowerOverRounds
 from cvpl.randomness import stream
-from cvpl.result.assumptions import Assumptions
-from cvpl.result.published import Disclosure
-from cvpl.result.sight import blind
+from cvpl.result.publishing import Disclosure
+from cvpl.result.setting import Assumptions
+from cvpl.result.verdict import blind
 from cvpl.workflows.draws.making import ReleaseNotMade
 from cvpl.workflows.draws.policies import draw_policies
 from cvpl.workflows.trial.budget import StatedBudget, budget_section

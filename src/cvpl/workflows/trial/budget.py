@@ -10,12 +10,11 @@ import numpy as np
 from cvpl import result as out
 from cvpl.errors import UsageError
 from cvpl.estimates import CONFIDENCE
-from cvpl.evaluation.trials.budget import allowed_powers, largest_power
-from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
+from cvpl.evaluation.trials.budget import allowed_powers, largest_gaussian_power, largest_power
 from cvpl.evaluation.trials.one_run import audit_budget, epsilon_bound
-from cvpl.evaluation.trials.two_way import PowerOverRounds
+from cvpl.evaluation.trials.rounds import PowerOverRounds
 from cvpl.randomness import stream
-from cvpl.result.published import Disclosure
+from cvpl.result.publishing import Disclosure
 from cvpl.workflows.trial.readings import Rounds
 from cvpl.workflows.trial.rounds import Trial
 

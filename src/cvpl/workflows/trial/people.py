@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.tables.evaluation_only.unit import read_unit
-from cvpl.tables.keys.record_keys import record_keys
+from cvpl.tables.evaluation_only import read_unit
+from cvpl.tables.keys import record_keys
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.source.connection import connected, within_memory
 from cvpl.tables.source.source import open_source

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cvpl.errors import UsageError
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.groups.rarity_deciles import rarity
-from cvpl.evaluation.trials.person_ranking import FEWEST_RANKED, evidence_of_rounds, expected_evidence
+from cvpl.evaluation.groups.subgroups import rarity
+from cvpl.evaluation.trials.people import FEWEST_RANKED, evidence_of_rounds, expected_evidence
 from cvpl.files import write_whole
-from cvpl.workflows.reading import read_tables
+from cvpl.workflows.planned_audit import read_tables
 from cvpl.workflows.trial.assembly import FinishedTrial
 from cvpl.workflows.trial.readings import Strongest, linked_people
 
@@ -24,7 +24,7 @@ def write_per_person(file: Path, finished: FinishedTrial, strongest: Strongest) 
     """Write a CSV file with a line for each row, counted from 0, the most exposed first.
 
     `rank` is 1 for the most exposed; rows that tie share it. It goes by `expected_evidence`, from all rounds and from
-    how rare the row is (`cvpl.evaluation.trials.person_ranking`); rows of one unit have the largest of theirs. The
+    how rare the row is (`cvpl.evaluation.trials.people`); rows of one unit have the largest of theirs. The
     other columns say in how many rounds the row was in, and linked, and out, and linked. A round in which the strongest
     attacker did not search for a row, or used it as a reference, is not counted. With fewer than four rounds nobody is
     ranked: both fields are empty, and the lines are in the order of the rows.

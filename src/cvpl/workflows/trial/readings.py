@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
 from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.control import Roc
-from cvpl.evaluation.risk import LARGER_FALSE_RATES, can_be_read
-from cvpl.evaluation.trials.exposure import linked_at
-from cvpl.evaluation.trials.two_way import PowerOverRounds, power_over_rounds
+from cvpl.evaluation.measurement import LARGER_FALSE_RATES, can_be_read
+from cvpl.evaluation.rates import Roc
+from cvpl.evaluation.trials.people import linked_at
+from cvpl.evaluation.trials.rounds import PowerOverRounds, power_over_rounds
 from cvpl.workflows.draws.strongest import StrongestOverDraws, confidence_among, measure_powers, objections
 from cvpl.workflows.trial.people import TrialPeople
 from cvpl.workflows.trial.rounds import RoundScores

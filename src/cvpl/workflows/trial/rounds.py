@@ -25,9 +25,9 @@ from cvpl.attack.attack import attack
 from cvpl.attack.shared_work import SharedWork
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError
-from cvpl.evaluation.risk import best_candidate
+from cvpl.evaluation.measurement import best_candidate
 from cvpl.files import private_folder
-from cvpl.files.input_file import FileState
+from cvpl.files.reading import FileState
 from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.result import Finding
 from cvpl.tables.making.parting import part
@@ -36,7 +36,7 @@ from cvpl.workflows.draws.command import CommandStopped
 from cvpl.workflows.draws.making import Draw, ReleaseNotMade, keeping_output, mechanism_seed
 from cvpl.workflows.draws.mechanism import MechanismRunner
 from cvpl.workflows.draws.strongest import faults_of, place_in_rows, scores_by_row, with_canaries_once
-from cvpl.workflows.reading import read_tables
+from cvpl.workflows.planned_audit import read_tables
 from cvpl.workflows.trial.people import TrialPeople
 
 Floats = NDArray[np.float64]

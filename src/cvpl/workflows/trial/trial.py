@@ -12,18 +12,16 @@ from typing import Literal, TypeVar
 
 from cvpl.assessment.planning.progress import ProgressCallback, RisingProgress, ignore_progress, parts
 from cvpl.assessment.warnings import warning_sections
-from cvpl.config.loading import ConfigLike, load
-from cvpl.config.named_files import named_files
+from cvpl.config.loading import ConfigLike, load, named_files
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import CvplError, UsageError
 from cvpl.estimates import FALSE_RATE
-from cvpl.evaluation.trials.gaussian_budget import largest_gaussian_power
+from cvpl.evaluation.trials.budget import largest_gaussian_power
 from cvpl.files import private_folder
-from cvpl.files.input_file import FileState
+from cvpl.files.reading import FileState
 from cvpl.randomness import stream
 from cvpl.result import Assumptions, Input, TrialResult
-from cvpl.search.blas_threads import one_blas_thread
-from cvpl.search.threads import threads
+from cvpl.search.machine import one_blas_thread, threads
 from cvpl.tables.making.planting import plant as plant_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.source import display_name

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cvpl.answers.headline import headline_risk
 from cvpl.answers.ruler import scale_ends
 from cvpl.result import AuditResult
-from cvpl.result.people import LOOK_ALIKES, stands_out, where
+from cvpl.result.figures import LOOK_ALIKES, stands_out, where
 from cvpl.wording import percent, span
 
 NOT_MEASURED = "not measured"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from cvpl.reports.sections.top import policy_comparison, shown_attacker
 from cvpl.result import AttackerScenario, AuditResult, PolicyOutcome
-from cvpl.result.deciding_reason import deciding_reason
+from cvpl.result.audit import deciding_reason
 from cvpl.wording import counted, percent, printable, sentence
 
 State = Literal["met", "not-met", "no-policy", "not-assessable"]

@@ -1,1 +1,0 @@
-"""What evaluation may read and no attacker can: true matches, units, sensitive columns, ids."""

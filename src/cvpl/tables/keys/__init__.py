@@ -1,1 +1,0 @@
-"""Keys by which whole rows are compared, and the order in which records are kept."""
