@@ -15,10 +15,9 @@ from pathlib import Path
 import yaml
 
 from against_peers import environment
-from cvpl.cli.demo import CONFIG
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
-from cvpl.workflows.protect import FAMILIES, Protector
+from cvpl.workflows.made_tables import CONFIG, FAMILIES, Protector
 
 RECORDS = 10_000
 KEYS = ("age", "gender", "region")

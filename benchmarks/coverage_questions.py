@@ -26,7 +26,7 @@ import pandas as pd
 
 from coverage_bench import Reading, Row, Study, markdown
 from cvpl.assessment.diagnostics import inference as inference_run
-from cvpl.assessment.diagnostics.membership import membership
+from cvpl.assessment.diagnostics.release_questions import membership
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.planning.progress import ignore_progress
 from cvpl.evaluation.inference import models

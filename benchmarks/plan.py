@@ -28,8 +28,7 @@ import tables
 from cvpl.assessment.planning.resources import ResourceEstimate
 from cvpl.laboratory.mechanisms import Mondrian
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.workflows.audit import audit, plan_audit
-from cvpl.workflows.propose import propose
+from cvpl.workflows.audit import audit, plan_audit, propose
 
 MANIFESTS = Path(__file__).parent / "manifests"
 SIMULATED: Mapping[str, Any] = {

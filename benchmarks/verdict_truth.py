@@ -18,14 +18,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from cvpl.assessment.combined import COMBINED
+from cvpl.assessment.combined import COMBINED, FOLDS, Standardization, assign_folds, logistic_regression
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork
 from cvpl.attack.table_blocks import assign_blocks, narrowed
 from cvpl.config.loading import load
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.combined_evidence import FOLDS, Standardization, assign_folds, logistic_regression
 from cvpl.evaluation.rates import Roc
 from cvpl.tables.columns import Table
 from verdict_worlds import Floats, Setting, config_of, draw, people, table_of

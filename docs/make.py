@@ -25,7 +25,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from cvpl.cli.main import run
-from cvpl.reports.pdf import BROWSERS
+from cvpl.reports.files import BROWSERS
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult
 from cvpl.result.file import read_result

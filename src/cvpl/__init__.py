@@ -24,23 +24,17 @@ if TYPE_CHECKING:
     from cvpl.errors import InputError as InputError
     from cvpl.errors import LimitError as LimitError
     from cvpl.errors import UsageError as UsageError
-    from cvpl.reports.files import write_report as write_report
+    from cvpl.reports.files import write_report
     from cvpl.result import AuditResult as AuditResult
     from cvpl.result import BenchmarkResult as BenchmarkResult
     from cvpl.result import ComparisonResult as ComparisonResult
     from cvpl.result import SurfaceResult as SurfaceResult
     from cvpl.result import TrialResult as TrialResult
-    from cvpl.workflows.audit import audit as audit
+    from cvpl.workflows.audit import audit, propose
     from cvpl.workflows.benchmark.benchmark import benchmark as benchmark
     from cvpl.workflows.compare.compare import compare as compare
+    from cvpl.workflows.made_tables import Release, SimulatedPeople, Split, protect, simulate, split
     from cvpl.workflows.proposal import Proposal as Proposal
-    from cvpl.workflows.propose import propose as propose
-    from cvpl.workflows.protect import Release as Release
-    from cvpl.workflows.protect import protect as protect
-    from cvpl.workflows.simulate import SimulatedPeople as SimulatedPeople
-    from cvpl.workflows.simulate import simulate as simulate
-    from cvpl.workflows.split import Split as Split
-    from cvpl.workflows.split import split as split
     from cvpl.workflows.surface.surface import surface as surface
     from cvpl.workflows.trial.trial import trial as trial
 
@@ -56,19 +50,19 @@ _HOMES = {
     "InputError": "cvpl.errors",
     "LimitError": "cvpl.errors",
     "Proposal": "cvpl.workflows.proposal",
-    "Release": "cvpl.workflows.protect",
-    "SimulatedPeople": "cvpl.workflows.simulate",
-    "Split": "cvpl.workflows.split",
+    "Release": "cvpl.workflows.made_tables",
+    "SimulatedPeople": "cvpl.workflows.made_tables",
+    "Split": "cvpl.workflows.made_tables",
     "SurfaceResult": "cvpl.result",
     "TrialResult": "cvpl.result",
     "UsageError": "cvpl.errors",
     "audit": "cvpl.workflows.audit",
     "benchmark": "cvpl.workflows.benchmark.benchmark",
     "compare": "cvpl.workflows.compare.compare",
-    "propose": "cvpl.workflows.propose",
-    "protect": "cvpl.workflows.protect",
-    "simulate": "cvpl.workflows.simulate",
-    "split": "cvpl.workflows.split",
+    "propose": "cvpl.workflows.audit",
+    "protect": "cvpl.workflows.made_tables",
+    "simulate": "cvpl.workflows.made_tables",
+    "split": "cvpl.workflows.made_tables",
     "surface": "cvpl.workflows.surface.surface",
     "trial": "cvpl.workflows.trial.trial",
     "write_report": "cvpl.reports.files",

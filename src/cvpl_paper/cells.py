@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.diagnostics.progressive import climb
+from cvpl.assessment.diagnostics.sensitivity import climb
 from cvpl.assessment.diagnostics.validity import validity
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.embedding import linear

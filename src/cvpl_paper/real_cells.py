@@ -14,9 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cvpl.assessment.attacker_outcome import AttackerOutcome
-from cvpl.assessment.diagnostics.contributions import column_contributions
-from cvpl.assessment.diagnostics.power_drop import power_drops
+from cvpl.assessment.combined import AttackerOutcome
+from cvpl.assessment.diagnostics.sensitivity import column_contributions, power_drops
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.measurement import Measurement
@@ -27,9 +26,8 @@ from cvpl.randomness import stream
 from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.utility import utility
+from cvpl.workflows.made_tables import Protector, split
 from cvpl.workflows.planned_audit import read_plan
-from cvpl.workflows.protect import Protector
-from cvpl.workflows.split import split
 from cvpl_paper.real_tables import TABLES, Change, RealTable
 from cvpl_paper.weighed import weighed
 from cvpl_paper.world import THRESHOLD

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from cvpl.assessment.provenance import installed_version
+from cvpl.assessment.audit_result import installed_version
 from cvpl.errors import InputError, Problem
 from cvpl.files import write_whole
 from cvpl_paper.journal import Journal

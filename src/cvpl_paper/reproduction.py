@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-from cvpl.assessment.provenance import installed_version
+from cvpl.assessment.audit_result import installed_version
 from cvpl.files import write_whole
 from cvpl_paper.cells import VARIANTS, Cell
 from cvpl_paper.charts import CHARTS, all_charts

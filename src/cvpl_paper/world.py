@@ -12,7 +12,7 @@ from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
-from cvpl.workflows.protect import FAMILIES, Method, Protector, Strength
+from cvpl.workflows.made_tables import FAMILIES, Method, Protector, Strength
 
 RECORDS = 10_000
 SEEDS = (42, 43, 44, 45, 46)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 
 from attack_variants import GRID, VARIANTS
-from cvpl.assessment.diagnostics.self_linkage import leave_one_out
+from cvpl.assessment.diagnostics.validity import leave_one_out
 from cvpl.attack.attack import attack
 from cvpl.attack.embedding import linear
 from cvpl.attack.table_blocks import hyperplanes

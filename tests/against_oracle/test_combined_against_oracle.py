@@ -11,8 +11,8 @@ import math
 import numpy as np
 import pytest
 
-from cvpl.evaluation import combined_evidence
-from cvpl.evaluation.combined_evidence import assign_folds, cross_fitted
+from cvpl.assessment import combined
+from cvpl.assessment.combined import assign_folds, cross_fitted
 from cvpl.randomness import stream
 from examples import examples
 from oracle import combined as oracle
@@ -79,9 +79,9 @@ def test_folds_and_scores_of_units_are_the_oracles(seed):
     ("name", "value"), [("RIDGE", 2.0), ("FARTHEST", 5.0), ("FOLDS", 4), ("_ROUNDING", 0.0), ("_NO_SPREAD", 1e-2)]
 )
 def test_a_wrong_constant_is_noticed(name, value, monkeypatch):
-    monkeypatch.setattr(combined_evidence, name, value)
+    monkeypatch.setattr(combined, name, value)
     if name == "RIDGE":
-        monkeypatch.setattr(combined_evidence.logistic_regression, "__defaults__", (value,))
+        monkeypatch.setattr(combined.logistic_regression, "__defaults__", (value,))
     differences = []
     for seed in range(12):
         sides, _ = evidence(seed)

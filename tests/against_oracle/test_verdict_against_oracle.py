@@ -10,7 +10,7 @@ import pytest
 
 import verdict_comparison
 from cvpl.assessment import combined, ensemble
-from cvpl.assessment.attacker_outcome import AttackerOutcome
+from cvpl.assessment.combined import AttackerOutcome
 from cvpl.evaluation import measurement
 from cvpl.randomness import stream
 from examples import examples

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import cvpl
 from classes_of_people import COLUMNS, ROWS, SETTINGS, generalized, people
-from cvpl.assessment.compliance import compliance
+from cvpl.assessment.audit_result import compliance
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections

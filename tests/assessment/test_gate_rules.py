@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cvpl.assessment.gate import TableFigures, doubts, gate
+from cvpl.assessment.decision import TableFigures, doubts, gate
 from cvpl.config.written import PolicyConfig
 from cvpl.estimates import Estimate
 from cvpl.evaluation.groups.subgroups import GroupRow, GroupTable, Maximum, Subgroups

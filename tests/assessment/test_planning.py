@@ -9,7 +9,6 @@ import pytest
 
 import cvpl
 from cvpl.assessment.planning.resources import needed_bytes
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config import resolved as resolved_module
 from cvpl.config.loading import load
@@ -20,6 +19,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.plan import duration, plan_lines
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.workflows.audit import plan_audit
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper").replace("report: {", "report: {suppress_below: 1, ")
 

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.diagnostics.release_questions import compare_control
 from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.preflight.copies import beyond_error, copies_message, copy_findings
 from cvpl.config.loading import load
-from cvpl.reports.sections.next_steps import next_steps
+from cvpl.reports.sections.exposure import next_steps
 from cvpl.result.publishing import Disclosure
 from cvpl.tables import pair
 from cvpl.workflows.planned_audit import read_plan, read_tables

@@ -9,7 +9,7 @@ import pytest
 import cvpl
 from cvpl.assessment.planning.progress import Phase, RisingProgress, Step, WholeProgress, parts
 from cvpl.assessment.planning.work import Work
-from cvpl.cli.progress import TimeLeft, spoken
+from cvpl.cli.terminal import TimeLeft, spoken
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.workflows import planned_audit

@@ -7,13 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cvpl.assessment.verdict import (
-    control_fault,
-    control_hides,
-    copied_rows,
-    missing,
-    verdict,
-)
+from cvpl.assessment.decision import control_fault, control_hides, copied_rows, missing, verdict
 from cvpl.estimates import Estimate
 from cvpl.evaluation.intervals.intervals import refused_interval
 from cvpl.evaluation.measurement import (

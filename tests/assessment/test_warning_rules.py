@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cvpl.assessment.warnings import attackers_left_out, notices
+from cvpl.assessment.decision import attackers_left_out, notices
 from cvpl.evaluation.contradictions import (
     ALL_BASE_RATE,
     FEW_RECORDS,

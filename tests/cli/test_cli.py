@@ -16,14 +16,14 @@ import numpy as np
 import pytest
 import yaml
 
-from cvpl.cli.demo import CONFIG as DEMO
-from cvpl.cli.demo import FILES as DEMO_FILES
 from cvpl.cli.main import run
+from cvpl.cli.tables import DEMO_FILES
 from cvpl.errors import ExitCode, LimitError
 from cvpl.files import write_whole
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 from payloads import UNSEEN, leave_out_charts
 
@@ -250,7 +250,7 @@ def test_an_audit_is_not_lost_where_the_package_has_no_metadata(files, monkeypat
     def unknown(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("cvpl.assessment.provenance.version", unknown)
+    monkeypatch.setattr("cvpl.assessment.audit_result.version", unknown)
     monkeypatch.setattr("importlib.metadata.version", unknown)
     out = files.folder / "out"
     assert run(files.audit("--out", out)) == 0
@@ -701,7 +701,7 @@ def test_the_call_that_init_proposes_survives_blanks_in_names(files, monkeypatch
 def test_the_demo_simulates_audits_and_says_how_to_repeat_it(tmp_path, wide, monkeypatch, capsys):
     """In a usual run with one attacker; the demo with all of them is run where its output is measured."""
     config = DEMO if TIMES > 1 else CONFIG
-    monkeypatch.setattr("cvpl.cli.demo.CONFIG", config)
+    monkeypatch.setattr("cvpl.workflows.made_tables.CONFIG", config)
     out = tmp_path / "shown"
     out.mkdir()
     for name in DEMO_FILES:  # an earlier demo's files may be replaced

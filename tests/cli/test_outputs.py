@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 import cvpl
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
@@ -21,6 +20,7 @@ from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.files import write_result
 from cvpl.workflows.audit import ProjectionNotSavedError
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 CONFIGS = [yaml.safe_load(CONFIG) | {"threshold": threshold} for threshold in (0.9, 0.8)]
@@ -167,18 +167,18 @@ WRITERS = {
     "protect": (
         ["protect", *AUDIT, "--method", "mondrian", "--strength", "5"],
         ["mondrian_5.csv"],
-        "cvpl.workflows.protect.Protector.read",
+        "cvpl.workflows.made_tables.Protector.read",
     ),
     "split": (
         ["split", "original.csv", "--out", "out"],
         ["original_release.csv", "original_control.csv", "original_split.json"],
-        "cvpl.workflows.split.read_people",
+        "cvpl.workflows.made_tables.read_people",
     ),
-    "simulate": (["simulate", "out/new.csv"], ["new.csv", "audit.yaml"], "cvpl.workflows.simulate.simulate"),
+    "simulate": (["simulate", "out/new.csv"], ["new.csv", "audit.yaml"], "cvpl.workflows.made_tables.simulate"),
     "init": (
         ["init", "original.csv", "released.csv", "--out", "out/a.yaml"],
         ["a.yaml"],
-        "cvpl.workflows.propose.propose",
+        "cvpl.workflows.audit.propose",
     ),
     "reproduce": (
         ["reproduce", "--out", "out"],
@@ -204,7 +204,7 @@ def test_an_existing_file_is_replaced_only_if_that_is_asked_for(place, results, 
 
     monkeypatch.setattr(work, begin)
     if name == "simulate":
-        monkeypatch.setattr("cvpl.cli.simulate.simulate", begin)
+        monkeypatch.setattr("cvpl.cli.tables.simulate", begin)
     for file in files:
         (out / file).write_text("mine")
         assert run(call) == 2, file

@@ -7,7 +7,6 @@ import copy
 import pytest
 import yaml
 
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.loading import load, read_policy
 from cvpl.config.manifest import ManifestConfig
 from cvpl.config.problems import keys_at, places_of
@@ -16,6 +15,7 @@ from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Bin, Key, Level, Lsh, Truncate
 from cvpl.operators.projection import Pca, Saved
 from cvpl.operators.threshold import Calibrate
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 

@@ -9,11 +9,18 @@ from scipy.optimize import minimize
 
 import cvpl
 from cvpl.assessment import combined
-from cvpl.assessment.combined import COMBINED, FEWEST_PEOPLE
+from cvpl.assessment.combined import (
+    COMBINED,
+    FARTHEST,
+    FEWEST_PEOPLE,
+    FOLDS,
+    assign_folds,
+    cross_fitted,
+    logistic_regression,
+)
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryScores
 from cvpl.attack.prepared_attack import draw_known_people
 from cvpl.config import resolved
-from cvpl.evaluation.combined_evidence import FARTHEST, FOLDS, assign_folds, cross_fitted, logistic_regression
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import Uncertainty
 from cvpl.evaluation.rates import power_at

@@ -16,7 +16,7 @@ from rich.console import Console
 import cvpl
 from cvpl.evaluation.contradictions import CheckedFigures, power_unexplained, top1_unexplained
 from cvpl.reports.page import report_page
-from cvpl.reports.sections.next_steps import next_steps
+from cvpl.reports.sections.exposure import next_steps
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult, Risk, VerdictFigures, verdict_of
 from examples import examples_apart

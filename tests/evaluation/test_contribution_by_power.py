@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cvpl
-from cvpl.assessment.diagnostics import power_drop, several_attackers
+from cvpl.assessment.diagnostics import sensitivity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.attack_figures import block_sizes
@@ -81,14 +81,14 @@ def test_columns_left_out_at_the_same_time_have_the_drops_of_one_after_the_other
         at_once.append(count)
         return threads(count)
 
-    monkeypatch.setattr(several_attackers, "threads", counted)
-    monkeypatch.setattr(several_attackers, "LARGE", 1_000 if several else 0)
+    monkeypatch.setattr(sensitivity, "threads", counted)
+    monkeypatch.setattr(sensitivity, "LARGE", 1_000 if several else 0)
     found = []
     for workers in (1, 4):
         attacker = Attacker(similarity=Rarity(rarity=RaritySettings(tolerance=0.0)))
         done = attack(pair, attacker, budget=Budget(threads=workers))
         measured = measure(done, None, done.search_control(), grid=np.array([0.5, 0.9]), method="people")
-        found.append(power_drop.power_drops(measured, inputs))
+        found.append(sensitivity.power_drops(measured, inputs))
     assert found[0] == found[1] and list(found[0].by_column) == ["code", "colour", "age"]
     assert found[0].by_column["code"].drop > 0
     assert at_once == ([1, 4] if several else [1, 1])

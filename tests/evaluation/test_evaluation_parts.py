@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cvpl.assessment.combined import RIDGE, logistic_regression
 from cvpl.attack.people_draw import EACH_ROW
 from cvpl.evaluation import columns as columns_module
 from cvpl.evaluation import control_likeness as classifier_test
 from cvpl.evaluation.attack_figures import block_sizes, evidence_shares, truth_figures
 from cvpl.evaluation.columns import label_contains, range_contains, relation, split_links, technique_from_release
-from cvpl.evaluation.combined_evidence import RIDGE, logistic_regression
 from cvpl.evaluation.control_likeness import column_likeness, joint_message
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, measure, resolve_threshold
 from cvpl.evaluation.ordering import beaten_by

@@ -12,7 +12,7 @@ import yaml
 import cvpl
 from cvpl.cli.main import run
 from cvpl.errors import ExitCode
-from cvpl.evaluation.record_exposure import exposures, exposures_of_units
+from cvpl.workflows.exposed_records import exposures, exposures_of_units
 
 PEOPLE = 150
 CONFIG = {

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.assessment.diagnostics.contributions import removal
-from cvpl.assessment.diagnostics.self_linkage import lightly_perturbed, perturbed
-from cvpl.assessment.diagnostics.validity import validity
+from cvpl.assessment.diagnostics.sensitivity import removal
+from cvpl.assessment.diagnostics.validity import lightly_perturbed, perturbed, validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.attack_figures import block_sizes

@@ -12,7 +12,7 @@ from rich.console import Console
 from scipy.special import ndtr
 
 import cvpl
-from cvpl.assessment.diagnostics.membership import membership
+from cvpl.assessment.diagnostics.release_questions import membership
 from cvpl.estimates import Estimate
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import refused_interval

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.assessment.gate import figure_ends
+from cvpl.assessment.decision import figure_ends
 from cvpl.cli.main import run
 from cvpl.config.loading import read_policy
 from cvpl.config.written import AuditConfig, PolicyConfig

@@ -15,7 +15,7 @@ from cvpl.evaluation.truth import population, population_size, precision_at_prio
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
-from cvpl.reports.sections.population import population_section
+from cvpl.reports.sections.questions import population_section
 from cvpl.reports.terminal import show
 from cvpl.result import Power
 from population_tables import drawn

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from cvpl.assessment.ensemble import run_attackers
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.evaluation.columns import STABILITY_GROUPS, STABILITY_REPLICATES, pca_settings, structural, structural_spread
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.projection import components_of
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from cvpl.workflows.planned_audit import read_plan
 
 

@@ -11,11 +11,11 @@ import pytest
 import typer
 
 from cvpl import schemas
-from cvpl.cli.demo import CONFIG
 from cvpl.cli.main import app
 from cvpl.config.attackers import FAMILY
 from cvpl.evaluation.contradictions import RULES, AuditWarning
 from cvpl.evaluation.policy import PRESETS
+from cvpl.workflows.made_tables import CONFIG
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.assessment.diagnostics.progressive import climb
+from cvpl.assessment.diagnostics.sensitivity import climb
 from cvpl.attack.attack import attack
 from cvpl.evaluation.rates import linkage_rate, risk_curve
 from cvpl.evaluation.truth import blocking_recall, evaluate_truth, matching_recall, recall_counts, total_recall

@@ -35,7 +35,7 @@ PACKAGES = {
         "group_parts interval_parts release_report structural_spread",
     ),
     "verdict": (
-        "cvpl/assessment/verdict.py cvpl/assessment/gate.py cvpl/assessment/warnings.py cvpl/result/verdict.py "
+        "cvpl/assessment/decision.py cvpl/assessment/decision.py cvpl/assessment/decision.py cvpl/result/verdict.py "
         "cvpl/evaluation/measurement.py cvpl/evaluation/contradictions.py",
         "verdict_rules gate_rules warning_rules verdict contradictions policy figures_by_hand",
     ),

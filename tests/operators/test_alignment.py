@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvpl
-from cvpl.assessment.diagnostics.self_linkage import perturbed
-from cvpl.assessment.diagnostics.validity import validity
+from cvpl.assessment.diagnostics.validity import perturbed, validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.loading import load
@@ -44,7 +43,7 @@ from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.workflows.audit import plan_audit
-from cvpl.workflows.protect import Protector
+from cvpl.workflows.made_tables import Protector
 from cvpl_paper.world import CONFIG, people
 from examples import TIMES, examples, examples_apart
 from one_column import read

@@ -9,9 +9,9 @@ import yaml
 
 import cvpl
 from browser import SCHEMES, SIZES, check, chromium, needs_browser, opened, serious_faults, unfolded, views  # noqa: F401 - a fixture
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 
 pytestmark = needs_browser

@@ -22,10 +22,10 @@ from browser import (  # noqa: F401 - one is a fixture
     unfolded,
     views,
 )
-from cvpl.charts.style import DARK, FAINT, PALE, SHADES, TEXT
-from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.charts.drawing import DARK, FAINT, PALE, SHADES, TEXT
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 
 pytestmark = needs_browser

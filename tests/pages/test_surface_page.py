@@ -16,9 +16,8 @@ from rich.console import Console
 import cvpl
 from browser import SIZES, check, chromium, needs_browser, schemes, schemes_for_axe, serious_faults  # noqa: F401 - a fixture
 from cvpl import charts
-from cvpl.answers.surface_answer import reservations
-from cvpl.charts.style import DARK, SHADES
-from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.answers.sentences import reservations
+from cvpl.charts.drawing import DARK, SHADES
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.surface import surface_sections
@@ -28,6 +27,7 @@ from cvpl.result import (
     Provenance,
 )
 from cvpl.wording import printable
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 from surface_results import cell, result_of, setting, with_risk
 

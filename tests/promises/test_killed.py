@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from cvpl.workflows.simulate import CONFIG
+from cvpl.workflows.made_tables import CONFIG
 from examples import TIMES
 from writing_commands import NAMES, SOME
 

@@ -13,10 +13,10 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import cvpl
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.search.machine import one_blas_thread
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")
 BEFORE = 3

@@ -14,10 +14,10 @@ from rich.console import Console
 
 import cvpl
 from benchmark_folders import two_data_sets
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.terminal import show
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 KINDS = ("audit", "comparison", "surface", "benchmark", "trial")
 PAPER = yaml.safe_load(DEMO) | {"attacker": "paper", "canaries": False}

@@ -10,13 +10,9 @@ import pytest
 
 import cvpl
 from cvpl import charts
-from cvpl.answers.column_effects import ColumnDrop, ComparedDrops
-from cvpl.answers.release_figure import ReleaseFigure
-from cvpl.charts.column_heat_map import column_heat_map
-from cvpl.charts.fluid import NARROWEST, nice_end, wide
-from cvpl.charts.release_rulers import release_rulers
-from cvpl.charts.risk_utility_map import risk_utility_map
-from cvpl.charts.style import BLUE, RED, SHADES
+from cvpl.answers.releases import ColumnDrop, ComparedDrops, ReleaseFigure
+from cvpl.charts.comparison import column_heat_map, release_rulers, risk_utility_map
+from cvpl.charts.drawing import BLUE, NARROWEST, RED, SHADES, nice_end, wide
 from cvpl.result import SurfaceTarget
 from surface_results import result_of, setting, with_risk
 

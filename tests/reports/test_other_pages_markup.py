@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 import cvpl
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
 from cvpl.wording import printable
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 from payloads import (
     IN_CHARTS,

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from cvpl import charts
-from cvpl.reports.sections.people import people_section
+from cvpl.reports.sections.exposure import people_section
 from cvpl.reports.terminal import show_sections
 from cvpl.result import AuditResult
 

@@ -12,10 +12,16 @@ import yaml
 from rich.console import Console
 
 import cvpl
-from cvpl.answers.column_effects import compared_drops
-from cvpl.answers.recommendation import costs, limit_shown, policy_sentence, recommendation, reservations
-from cvpl.answers.release_figure import best_first, compared_figures
-from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.answers.releases import (
+    best_first,
+    compared_drops,
+    compared_figures,
+    costs,
+    limit_shown,
+    policy_sentence,
+    recommendation,
+    reservations,
+)
 from cvpl.evaluation.intervals.paired import SearchedRows
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -24,6 +30,7 @@ from cvpl.reports.terminal import show
 from cvpl.result import BestCandidate, Places, PolicyOutcome, Risk, Warning_
 from cvpl.result.publishing import Disclosure
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 PEOPLE = 250
 PAPER = yaml.safe_load(DEMO) | {"attacker": "paper", "policy": {"figure": "risk", "max": 0.3}}

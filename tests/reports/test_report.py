@@ -17,18 +17,17 @@ import yaml
 import cvpl
 from browser import CHROMIUM, needs_browser
 from cvpl import charts
-from cvpl.charts.roc import label_place
-from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.charts.attackers import label_place
 from cvpl.cli.main import run
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import Printing, report_page
-from cvpl.reports.sections.formal_criteria import criteria_section
-from cvpl.reports.sections.next_steps import next_steps
-from cvpl.reports.sections.provenance import command
-from cvpl.reports.sections.reviewers import requirements
-from cvpl.reports.sections.singling_out import singling_out_section
+from cvpl.reports.sections.compliance import criteria_section
+from cvpl.reports.sections.exposure import next_steps
+from cvpl.reports.sections.questions import singling_out_section
+from cvpl.reports.sections.reviewers import command, requirements
 from cvpl.result import BestCandidate, Risk, VerdictFigures, verdict_of
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from payloads import leave_out_charts
 
 OLD = Path(__file__).parents[1] / "fixtures" / "result-0.1.json"
@@ -178,7 +177,7 @@ def test_a_chart_is_saved_as_altair_saves_it(result, tmp_path):
 
 def test_colours_differ_in_lightness():
     """Relative luminance of the series that stand side by side, on light and on dark pages."""
-    from cvpl.charts.style import BLUE, DARK, GREY, ORANGE  # noqa: PLC0415 - for this test alone
+    from cvpl.charts.drawing import BLUE, DARK, GREY, ORANGE  # noqa: PLC0415 - for this test alone
 
     def luminance(colour):
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
@@ -444,7 +443,7 @@ def printed(result, tmp_path_factory):
     wrapper.write_text(f'#!/bin/sh\nexec "{CHROMIUM}" --log-net-log="{log}" "$@"\n', encoding="utf-8")
     wrapper.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("cvpl.reports.pdf.shutil.which", lambda _: str(wrapper))
+        patch.setattr("cvpl.reports.files.shutil.which", lambda _: str(wrapper))
         return cvpl.write_report(result, folder / "report.pdf"), log
 
 
@@ -464,8 +463,8 @@ def test_the_browser_that_prints_contacts_nobody(printed):
 
 
 def test_without_a_browser_and_the_extra_a_pdf_is_refused(result, tmp_path, monkeypatch):
-    monkeypatch.setattr("cvpl.reports.pdf.shutil.which", lambda _: None)
-    monkeypatch.setattr("cvpl.reports.pdf.find_spec", lambda _: None)
+    monkeypatch.setattr("cvpl.reports.files.shutil.which", lambda _: None)
+    monkeypatch.setattr("cvpl.reports.files.find_spec", lambda _: None)
     with pytest.raises(cvpl.UsageError, match="Chromium"):
         cvpl.write_report(result, tmp_path / "report.pdf")
     assert not list(tmp_path.iterdir())

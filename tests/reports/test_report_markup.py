@@ -11,11 +11,11 @@ import pytest
 
 import cvpl
 from cvpl import charts
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.loading import read_yaml
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.reports.page import report_page
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES, examples_apart
 from payloads import (
     FORMULAS,

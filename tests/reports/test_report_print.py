@@ -11,9 +11,9 @@ import pytest
 import cvpl
 from browser import chromium, needs_browser, opened  # noqa: F401 - one is a fixture
 from cvpl.cli.main import run
-from cvpl.cli.values import report_date
+from cvpl.cli.terminal import report_date
+from cvpl.reports.files import page_count, to_pdf
 from cvpl.reports.page import Printing, report_page, sections_page
-from cvpl.reports.pdf import page_count, to_pdf
 from cvpl.reports.sections.section import CLOSING, TITLE, Head, ReportSection, ReportTable
 from examples import examples_apart
 from verdict_results import HIGH, STORED, audited, contributed, contribution, policy

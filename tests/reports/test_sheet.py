@@ -9,17 +9,13 @@ import pytest
 
 import cvpl
 from cvpl import charts
-from cvpl.answers.column_effects import column_effects
-from cvpl.answers.headline import Headline, headline
-from cvpl.answers.hundred_people import Square, hundred_people
-from cvpl.answers.ruler import risk_ruler
-from cvpl.charts.people_grid import people_grid_svg, square_svg
-from cvpl.charts.ruler import ruler_svg
-from cvpl.charts.style import BLUE, ORANGE
+from cvpl.answers.headline import Headline, Square, headline, hundred_people, risk_ruler
+from cvpl.answers.releases import column_effects
+from cvpl.charts.drawing import BLUE, ORANGE
+from cvpl.charts.risk import people_grid_svg, ruler_svg, square_svg
 from cvpl.reports.page import report_page
-from cvpl.reports.sections.columns import columns_section
-from cvpl.reports.sections.next_steps import column_steps
-from cvpl.reports.sections.sheet.sheet import SIGNED, audit_sheet, grid_legend
+from cvpl.reports.sections.exposure import column_steps, columns_section
+from cvpl.reports.sections.sheet import SIGNED, audit_sheet, grid_legend
 from cvpl.reports.sections.top import policies_section
 from verdict_results import DEAD, HIGH, NO_CONTROL, ZERO, audited, contributed, contribution, finding, policy, risk
 

@@ -9,13 +9,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from cvpl.answers.ruler import Mark, Ruler
+from cvpl.answers.headline import Mark, Ruler
 from cvpl.cli.main import app
-from cvpl.reports.brief import LINES
-from cvpl.reports.sections.next_steps import next_steps
-from cvpl.reports.terminal import show
-from cvpl.reports.text_ruler import ruler_lines
-from cvpl.workflows.simulate import CONFIG
+from cvpl.reports.sections.exposure import next_steps
+from cvpl.reports.terminal import LINES, ruler_lines, show
+from cvpl.workflows.made_tables import CONFIG
 from examples import TIMES
 from verdict_results import DEAD, HIGH, NO_CONTROL, ZERO, audited, contributed, contribution, finding, policy
 

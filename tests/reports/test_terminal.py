@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cvpl.cli import progress
+from cvpl.cli import terminal as terminal_module
 from cvpl.reports.sections.top import explanation
 from cvpl.reports.terminal import show
 from cvpl.result import AuditResult
@@ -485,7 +485,7 @@ def on(monkeypatch, terminal: bool) -> Terminal:
 
 def test_a_bar_is_shown_on_a_terminal_once_a_second_has_passed(clock, monkeypatch):
     page = on(monkeypatch, terminal=True)
-    with progress.Progress() as report:
+    with terminal_module.Progress() as report:
         report("reading", None)
         (timer,) = clock.made
         assert timer.started and timer.delay == 1.0
@@ -499,7 +499,7 @@ def test_a_bar_is_shown_on_a_terminal_once_a_second_has_passed(clock, monkeypatc
 
 def test_work_of_less_than_a_second_shows_no_bar(clock, monkeypatch):
     page = on(monkeypatch, terminal=True)
-    with progress.Progress() as report:
+    with terminal_module.Progress() as report:
         report("searching", 0.5)
     assert page.getvalue() == ""
     assert clock.made[0].cancelled
@@ -510,7 +510,7 @@ def test_without_a_terminal_there_is_no_bar_and_no_timer(clock, stream, monkeypa
     page = on(monkeypatch, terminal=False)
     if stream == "closed":
         monkeypatch.setattr(sys, "stderr", None)
-    with progress.Progress() as report:
+    with terminal_module.Progress() as report:
         report("searching", 0.5)
     assert clock.made == []
     assert page.getvalue() == ""
@@ -518,7 +518,7 @@ def test_without_a_terminal_there_is_no_bar_and_no_timer(clock, stream, monkeypa
 
 def test_a_timer_that_runs_out_at_the_very_end_starts_no_bar(clock, monkeypatch):
     page = on(monkeypatch, terminal=True)
-    with progress.Progress() as report:
+    with terminal_module.Progress() as report:
         report("searching", 1.0)
     clock.made[0].call()
     assert page.getvalue() == ""
@@ -526,7 +526,7 @@ def test_a_timer_that_runs_out_at_the_very_end_starts_no_bar(clock, monkeypatch)
 
 def test_a_bar_is_taken_away_when_the_work_fails(clock, monkeypatch):
     page = on(monkeypatch, terminal=True)
-    report = progress.Progress()
+    report = terminal_module.Progress()
 
     def work():
         with report:
@@ -543,7 +543,7 @@ def test_a_bar_is_taken_away_when_the_work_fails(clock, monkeypatch):
 
 def test_the_name_of_an_attacker_in_a_phase_is_shown_as_it_is_written(clock, monkeypatch):
     page = on(monkeypatch, terminal=True)
-    with progress.Progress() as report:
+    with terminal_module.Progress() as report:
         clock.made[0].call()
         report("searching ([/red])", 0.5)
     assert "searching ([/red])" in page.getvalue()

@@ -11,11 +11,10 @@ import pytest
 from cvpl.errors import Problem
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import Mondrian
+from cvpl.reports.sections.attackers import block_words
 from cvpl.reports.sections.benchmark import benchmark_headline
-from cvpl.reports.sections.columns import sample_words
-from cvpl.reports.sections.people import people_section
+from cvpl.reports.sections.exposure import people_section, sample_words
 from cvpl.reports.sections.top import setting
-from cvpl.reports.sections.trust import block_words
 from cvpl.reports.sections.warnings import pointer_section
 from cvpl.result import AuditResult, BenchmarkResult
 from cvpl.wording import counted, did_you_mean, nearest, unknown_names

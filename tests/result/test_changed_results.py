@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 import cvpl
-from cvpl.cli.demo import CONFIG
 from cvpl.cli.main import run
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows.made_tables import CONFIG
 from examples import examples
 
 EARLIER = Path(__file__).parents[1] / "fixtures" / "result-0.1.json"

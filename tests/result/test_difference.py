@@ -13,7 +13,6 @@ import yaml
 from rich.console import Console
 
 import cvpl
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -21,6 +20,7 @@ from cvpl.reports.difference import Change, difference, difference_sections
 from cvpl.reports.terminal import show_sections
 from cvpl.result import AuditResult
 from cvpl.result.file import read_result, read_results
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "result-0.1.json"
 STORED = json.loads(FIXTURE.read_text(encoding="utf-8"))

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 import cvpl
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.config.loading import load
 from cvpl.config.written import AuditConfig
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.result import json_schema
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import examples_apart
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")

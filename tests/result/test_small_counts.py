@@ -19,11 +19,11 @@ from scipy.stats import binom
 
 import cvpl
 from cvpl import result as out
-from cvpl.charts.histograms import block_sizes
+from cvpl.charts.attackers import block_sizes
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.page import report_page
 from cvpl.reports.sections.audit import audit_sections
-from cvpl.reports.sections.provenance import provenance_section
+from cvpl.reports.sections.reviewers import provenance_section
 from cvpl.reports.terminal import show_sections
 from cvpl.result.publishing import (
     ABOVE_ZERO,

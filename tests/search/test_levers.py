@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 import cvpl
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.search.levers import cut_off, draw, sub_divide
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import examples_apart
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")

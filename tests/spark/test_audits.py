@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from both_engines import same_on_both, written
-from cvpl.cli.demo import CONFIG
 from cvpl.config.attackers import FAMILY
 from cvpl.config.loading import ConfigWithBase
 from cvpl.config.manifest import read_manifests
+from cvpl.workflows.made_tables import CONFIG
 from cvpl_paper.cells import VARIANTS
 from cvpl_paper.world import CONFIG as PAPER
 from cvpl_paper.world import CONFIGURATIONS, OUTLIER_RATES, SEEDS, people, release

@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from cvpl.attack.attack import attack
-from cvpl.cli.demo import CONFIG
 from cvpl.laboratory.mechanisms import Mondrian, Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.spark.cluster import on_cluster
 from cvpl.spark.cluster_table import ClusterTable
 from cvpl.spark.reading import column_facts, read_table
 from cvpl.spark.search import search
+from cvpl.workflows.made_tables import CONFIG
 from cvpl.workflows.planned_audit import read_plan
 from examples import examples_apart
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cvpl.cli.demo import CONFIG
+from cvpl.workflows.made_tables import CONFIG
 from examples import examples_apart
 from same_results import tables
 

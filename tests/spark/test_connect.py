@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from both_engines import same_on_both, written
-from cvpl.cli.demo import CONFIG
+from cvpl.workflows.made_tables import CONFIG
 from examples import examples_apart
 from same_results import tables
 

@@ -10,10 +10,10 @@ import yaml
 
 import cvpl
 from both_engines import written
-from cvpl.cli.demo import CONFIG
 from cvpl.errors import InputError, LimitError
 from cvpl.spark.attack_searches import search_all
 from cvpl.workflows import cluster_audit
+from cvpl.workflows.made_tables import CONFIG
 from same_results import differences, tables
 
 ROLES = ("original", "protected", "control")

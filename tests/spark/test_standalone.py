@@ -11,7 +11,7 @@ import yaml
 
 import cvpl
 from both_engines import written
-from cvpl.cli.demo import CONFIG
+from cvpl.workflows.made_tables import CONFIG
 from examples import TIMES
 from same_results import differences, tables
 from standalone_cluster import HOST, standalone_cluster

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 CONFIG = yaml.safe_load(DEMO.replace("attacker: default", "attacker: paper"))
 CONFIG["report"] = {**CONFIG.get("report", {}), "suppress_below": 1}

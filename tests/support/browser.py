@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from cvpl.reports.pdf import BROWSERS
+from cvpl.reports.files import BROWSERS
 from examples import TIMES
 
 CHROMIUM = next((found for name in BROWSERS if (found := shutil.which(name))), None)

@@ -11,7 +11,6 @@ import pandas as pd
 import yaml
 
 import cvpl
-from cvpl.cli.demo import CONFIG
 from cvpl.laboratory.mechanisms import Rounding
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.operators.compiled import make_unit
@@ -22,6 +21,7 @@ from cvpl.search.blocks import Partition
 from cvpl.search.compatible.box_tree import meeting_in_trees
 from cvpl.search.rare_values import log_means
 from cvpl.search.tree.tree_search import compile_kernel
+from cvpl.workflows.made_tables import CONFIG
 
 
 def agreement() -> tuple[Any, Partition]:

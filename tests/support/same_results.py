@@ -18,9 +18,9 @@ import pandas as pd
 import yaml
 
 import cvpl
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import GaussianCopula, Mondrian, Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows.made_tables import CONFIG as DEMO
 
 PEOPLE = 240
 REFERENCES = (0, 7, 14, 23)

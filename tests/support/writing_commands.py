@@ -11,9 +11,9 @@ import numpy as np
 import yaml
 
 from benchmark_folders import HEAD, MADE
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from few_trees import make_few_trees
 
 NAMES = (
@@ -101,7 +101,7 @@ def make_light():
     files = import_module("cvpl.reports.files")
     files.to_pdf = lambda page: b"%PDF" + b" " * 9_000
     files.report_page = lambda result, **_: "page\n" * 2000
-    import_module("cvpl.cli.demo").CONFIG = CONFIG
+    import_module("cvpl.cli.tables").CONFIG = CONFIG
     make_few_trees()
     for name in (
         "audit",

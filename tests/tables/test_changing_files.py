@@ -14,7 +14,7 @@ from cvpl.tables.making.parting import part
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import read_inputs
 from cvpl.tables.source import source
-from cvpl.workflows import split as splitting
+from cvpl.workflows import made_tables as splitting
 from workbooks import write_workbook
 
 ENDINGS = ("csv", "csv.gz", "parquet", "duckdb", "xlsx")

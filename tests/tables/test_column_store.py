@@ -17,7 +17,6 @@ import yaml
 
 import cvpl
 from cvpl.assessment.planning.resources import needed_bytes
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.errors import LimitError
@@ -26,6 +25,7 @@ from cvpl.laboratory.simulation import Touchpoints
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import Labels, Numbers, Place, Times
 from cvpl.workflows.audit import plan_audit
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 
 CONFIG = DEMO.replace("attacker: default", "attacker: paper")

@@ -47,8 +47,12 @@ def test_no_instance_loads_extensions_or_writes_to_the_disk():
 
 def test_duckdb_is_opened_in_one_place():
     package = Path(cvpl.__file__).parent
-    opening = [file.name for file in package.rglob("*.py") if "duckdb.connect(" in file.read_text(encoding="utf-8")]
-    assert opening == ["duckdb_instance.py"]
+    opening = [
+        file.relative_to(package).as_posix()
+        for file in package.rglob("*.py")
+        if "duckdb.connect(" in file.read_text(encoding="utf-8")
+    ]
+    assert opening == ["files/reading.py"]
 
 
 def test_a_table_is_never_a_python_variable():

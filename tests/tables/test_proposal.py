@@ -12,7 +12,7 @@ from cvpl.config.loading import load
 from cvpl.errors import InputError
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.simulation import Touchpoints
-from cvpl.reports.sections.assumptions import assumptions_section, brief_assumptions
+from cvpl.reports.sections.top import assumptions_section, brief_assumptions
 from cvpl.result.publishing import Disclosure
 from cvpl.tables.meaning.matched_values import matched_values
 from cvpl.tables.proposal.column import GuessedType, guess_column

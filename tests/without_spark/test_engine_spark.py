@@ -17,7 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from cvpl.attack.attacker import Attacker
-from cvpl.cli.engine import same_engine
+from cvpl.cli.audit import same_engine
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.errors import ExitCode, InputError, InternalError, LimitError, Problem, UsageError

@@ -24,7 +24,7 @@ from cvpl.config.manifest import ManifestConfig, read_manifests
 from cvpl.errors import InputError
 from cvpl.reports.leaderboard import leaderboard_csv, leaderboard_markdown, note, place, risk_table
 from cvpl.reports.page import report_page
-from cvpl.reports.sections.provenance import command
+from cvpl.reports.sections.reviewers import command
 from cvpl.reports.terminal import show
 from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
 from cvpl.result.file import read_any, read_result

@@ -21,8 +21,7 @@ from rich.console import Console
 
 import cvpl
 from cvpl import charts
-from cvpl.answers.recommendation import recommendation, reservations
-from cvpl.cli.demo import CONFIG as DEMO
+from cvpl.answers.releases import recommendation, reservations
 from cvpl.cli.main import run
 from cvpl.evaluation.intervals import intervals
 from cvpl.evaluation.intervals.bounds import Sample
@@ -47,6 +46,7 @@ from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
 from cvpl.result.publishing import Disclosure
 from cvpl.wording import printable
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 from shared_data import SHARED
 

@@ -8,7 +8,7 @@ from cvpl.cli.main import run
 from cvpl.errors import InputError, UsageError
 from cvpl.tables.making.recount import smallest_class
 from cvpl.workflows.audit import audit
-from cvpl.workflows.protect import FAMILIES, Protector
+from cvpl.workflows.made_tables import FAMILIES, Protector
 
 ROWS = 400
 CONFIG = {

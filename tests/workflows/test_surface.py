@@ -15,17 +15,17 @@ import yaml
 from rich.console import Console
 
 import cvpl
-from cvpl.answers.surface_answer import answer, gathered_warnings, reservations
+from cvpl.answers.sentences import gathered_warnings, reservations, surface_answer
 from cvpl.assessment import ensemble
 from cvpl.assessment.diagnostics.canaries import CanaryReleases
-from cvpl.cli.demo import CONFIG as DEMO
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.randomness import stream
 from cvpl.reports.terminal import show
 from cvpl.result import SurfaceResult, surface_schema
-from cvpl.workflows.protect import Protector
+from cvpl.workflows.made_tables import CONFIG as DEMO
+from cvpl.workflows.made_tables import Protector
 from cvpl.workflows.surface import sweep
 from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.workflows.surface.strengths import mechanism_sweep
@@ -243,7 +243,7 @@ def test_a_mechanism_that_ends_in_independent_columns_has_a_weakest_setting(peop
     stronger = found.settings[[setting.strength for setting in found.settings].index(weakest.strength) :]
     assert all(item.safe for item in stronger)
     assert found.settings[0].utility.mean > row.utility.mean
-    assert f"is mechanism at {weakest.strength}" in answer(found)
+    assert f"is mechanism at {weakest.strength}" in surface_answer(found)
 
 
 def test_a_built_in_mechanism_that_draws_columns_on_their_own_needs_no_declaration(numbers):
@@ -282,11 +282,11 @@ def test_a_low_rate_that_top_1_contradicts_is_never_safe(people):
     assert row.doubts and row.safe is False and not any(cell.safe for cell in row.cells)
     assert any(cell.contradicted and cell.attributable_high < 0.3 for cell in row.cells)
     assert found.target.weakest is None
-    assert f"At 20, the strongest, the risk is {row.risk.estimate:.1%}" in answer(found)
+    assert f"At 20, the strongest, the risk is {row.risk.estimate:.1%}" in surface_answer(found)
     # What is doubted is a low figure; a risk above the target is not called unreliable.
-    assert ", but the best candidate" not in answer(found)
+    assert ", but the best candidate" not in surface_answer(found)
     lower = found.model_copy(update={"target": found.target.model_copy(update={"rate": 1.0})})
-    assert ", but the best candidate is the right person for" in answer(lower)
+    assert ", but the best candidate is the right person for" in surface_answer(lower)
 
 
 def test_no_cell_is_safe_where_more_than_the_target_are_found(people):
@@ -315,7 +315,7 @@ def test_a_setting_that_is_inside_by_luck_is_not_named(people):
     assert "it rises at b" in beside and "beyond error" in beside
     back = cvpl.surface(people[0], jumping, ["a", "b"], config(attacker=OPEN), control=people[1], target=0.2)
     assert back.target.weakest is None and back.target.isolated == ["a"]
-    assert "No setting that was tried reliably stays at or below 20.0%" in answer(back)
+    assert "No setting that was tried reliably stays at or below 20.0%" in surface_answer(back)
 
 
 def test_without_control_or_truth_the_linkage_rate_is_shown_and_nothing_is_within_the_target(people):
@@ -358,7 +358,7 @@ def test_without_a_target_nothing_is_called_safe(swept):
     assert found.target is None
     assert {row.safe for row in found.settings} == {None}
     assert {cell.safe for row in found.settings for cell in row.cells} == {None}
-    assert "At low, the weakest," in answer(found)
+    assert "At low, the weakest," in surface_answer(found)
 
 
 def test_steep_cells_are_marked_by_the_judged_rate(swept):
@@ -472,7 +472,7 @@ def test_a_setting_whose_columns_have_other_names_is_not_within_the_target(numbe
     for row in found.settings:
         assert row.risk.high == 1 and row.safe is False and not any(cell.safe for cell in row.cells)
         assert any("the release lacks columns 'c', 'd' and has columns 'gamma', 'delta'" in text for text in row.doubts)
-    assert "but the release lacks columns" in answer(found)
+    assert "but the release lacks columns" in surface_answer(found)
 
 
 def test_a_setting_with_free_text_that_nobody_has_read_is_not_within_the_target(numbers):
@@ -552,7 +552,7 @@ def test_the_blocking_is_swept_on_a_release(people, monkeypatch):
     assert found.setting("as configured").attributable_rate == alone.attributable_rate
     assert found.target.weakest is None and found.target.isolated == [] and found.rises_at == []
     outside = sum(not row.safe for row in found.settings)
-    assert f"Under {outside} of {len(pairs)} blockings" in answer(found) or outside == 0
+    assert f"Under {outside} of {len(pairs)} blockings" in surface_answer(found) or outside == 0
 
 
 @pytest.mark.parametrize("blocking", ["none", {"lsh": {"bits": 4}}, {"any_of": [["age"], ["gender"]]}])

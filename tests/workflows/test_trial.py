@@ -20,7 +20,7 @@ import pytest
 from scipy.stats import norm
 
 import cvpl
-from cvpl.answers.trial_answer import answer
+from cvpl.answers.sentences import trial_answer
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.workflows.draws.command import CommandStopped, CommandTimeout, filled, run_command, split_command
@@ -714,7 +714,7 @@ def test_a_low_risk_of_releases_that_nobody_can_read_cannot_be_told_and_meets_no
     found = cvpl.trial(many, mechanism, BY_NUMBERS, rounds=4, attackers=READERS)
     assert found.risk.low <= 0 and found.risk.high == 1
     assert check in {finding.check for finding in found.preflight}
-    sentence = answer(found)
+    sentence = trial_answer(found)
     assert "cannot be told: " in sentence and said in sentence and "from 0" not in sentence
     (policy,) = found.policies
     assert not policy.met and any(said in reason for reason in policy.reasons)
@@ -740,8 +740,8 @@ def test_a_low_risk_of_releases_that_can_be_read_cannot_be_told_from_0(many):
     found = cvpl.trial(many, drawn_alone, DECLARED, rounds=4, attackers=READERS)
     assert [finding.check for finding in found.preflight] == ["declared_columns"] and found.blind is None
     assert found.risk.high <= 0.3
-    assert "cannot be told from 0 (at most " in answer(found) and found.policies[0].met
-    assert "cannot be checked here, that no key or code changed columns 'a', 'b', 'c', 'd'" in answer(found)
+    assert "cannot be told from 0 (at most " in trial_answer(found) and found.policies[0].met
+    assert "cannot be checked here, that no key or code changed columns 'a', 'b', 'c', 'd'" in trial_answer(found)
 
 
 def test_people_who_are_linked_stay_linkable_whatever_is_not_seen(many):
@@ -752,9 +752,9 @@ def test_people_who_are_linked_stay_linkable_whatever_is_not_seen(many):
 
     found = cvpl.trial(many, partly, BY_NUMBERS, rounds=2, attackers=READERS)
     assert found.risk.low > 0
-    assert answer(found).startswith("At least ") and ", and perhaps more: no attacker can read column 'd'" in answer(
-        found
-    )
+    assert trial_answer(found).startswith(
+        "At least "
+    ) and ", and perhaps more: no attacker can read column 'd'" in trial_answer(found)
 
 
 def test_the_findings_of_a_kept_round_are_kept(many, tmp_path):

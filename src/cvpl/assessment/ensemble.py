@@ -15,11 +15,9 @@ from functools import cached_property, partial
 from typing import TypedDict
 
 from cvpl import result as out
-from cvpl.assessment.attacker_outcome import AttackerOutcome, compared
-from cvpl.assessment.combined import COMBINED, combine
+from cvpl.assessment.combined import COMBINED, AttackerOutcome, combine, compared
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryReleases
-from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, perturbed
-from cvpl.assessment.diagnostics.validity import validity
+from cvpl.assessment.diagnostics.validity import SAMPLE, SCREENED, perturbed, validity
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, labelled
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker

@@ -5,20 +5,13 @@ displays both; `chart.save("risk.png")` or `.svg` writes it to a file; `numbers(
 alternative text. `drawing(chart)` makes a `Drawing` of any chart, which displays itself without script and network.
 """
 
-from cvpl.charts.answer import risk_curve, scale
-from cvpl.charts.attackers import attackers
-from cvpl.charts.columns import contributions
+from cvpl.charts.attackers import attackers, block_sizes, evidence, funnel, roc, similarities
 from cvpl.charts.comparison import compared_rulers, frontier, release_risks, release_utilities
 from cvpl.charts.comparison import contributions as compared_contributions
-from cvpl.charts.drawing import Drawing, drawing, numbers, png, svg
-from cvpl.charts.funnel import funnel
-from cvpl.charts.histograms import block_sizes, evidence, similarities
-from cvpl.charts.people import at_risk, rarity
-from cvpl.charts.roc import roc
-from cvpl.charts.strength_lines import risk_and_utility
-from cvpl.charts.style import Chart, ChartText
-from cvpl.charts.surface import heat_map
-from cvpl.charts.trial import exposure, round_curves, round_powers
+from cvpl.charts.drawing import Chart, ChartText, Drawing, drawing, numbers, png, svg
+from cvpl.charts.exposure import at_risk, contributions, rarity
+from cvpl.charts.risk import risk_curve, scale
+from cvpl.charts.strengths import exposure, heat_map, risk_and_utility, round_curves, round_powers
 
 __all__ = [
     "Chart",

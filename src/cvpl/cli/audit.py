@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
 import typer
 
-from cvpl.cli.engine import ENGINE, MASTER, Engine, engine_for, same_engine, start_engine
-from cvpl.cli.output import check_file, check_folder, page, reader_may_leave, tell
-from cvpl.cli.summary import show_assumptions, show_result
-from cvpl.cli.values import (
+from cvpl.cli.terminal import (
     DATE,
     DETAILS,
     LIMITS,
     ORIGINAL_HELP,
     OVERWRITE,
+    Progress,
+    check_file,
+    check_folder,
     finite_rate,
     given_limits,
     memory_bytes,
+    page,
+    reader_may_leave,
     report_date,
+    show_assumptions,
+    show_result,
+    tell,
 )
 from cvpl.errors import ExitCode, UsageError
 from cvpl.files import check_outputs
@@ -30,10 +36,61 @@ from cvpl.files import check_outputs
 if TYPE_CHECKING:
     from datetime import date as Day  # noqa: N812 - `date` is an option
 
-    from cvpl.cli.progress import Progress
     from cvpl.config.loading import WithPolicy
     from cvpl.result import AuditResult, Finding
     from cvpl.workflows.proposal import Proposal
+
+
+class Engine(StrEnum):
+    """Where tables are audited, if not in this process."""
+
+    SPARK = "spark"
+
+
+ENGINE = typer.Option(
+    None,
+    "--engine",
+    help="Audit tables where they are, in a Spark cluster; needs the extra `spark`. The tables are then "
+    "tables of Spark's catalog by name, or Parquet files or folders.",
+    show_default=False,
+)
+MASTER = typer.Option(
+    None,
+    "--master",
+    metavar="URL",
+    help="With --engine spark: the cluster, such as spark://host:7077, yarn or local[4]. Without it Spark's own "
+    "settings name it, and else it is this machine.",
+)
+
+
+def engine_for(
+    engine: Engine | None, master: str | None, *, plan: bool, saves: bool, ranks: bool = False
+) -> Literal["spark"] | None:
+    """The engine; raises UsageError for options that do not go with it."""
+    if engine is None:
+        if master is not None:
+            raise UsageError("--master is the URL of a Spark cluster. Add --engine spark.")
+        return None
+    if plan or saves or ranks:
+        refused = "--plan" if plan else "--save-projection" if saves else "--per-person"
+        raise UsageError(f"{refused} is not there for tables in a cluster. Leave it out, or leave out --engine.")
+    return "spark"
+
+
+def start_engine(engine: Literal["spark"] | None, master: str | None, context: typer.Context) -> None:
+    """Start Spark, if it is the engine, and stop it when the command ends."""
+    if engine is not None:
+        from cvpl.spark.session import session_for  # noqa: PLC0415 - only if needed
+
+        context.with_resource(session_for(master))
+
+
+def same_engine(engine: Literal["spark"] | None, master: str | None) -> list[str]:
+    """The options of a command that audits in the same place."""
+    if engine is None:
+        return []
+    return ["--engine", engine, *([] if master is None else ["--master", master])]
+
 
 FILES = ("result.json", "report.html")
 CONFIG = "audit.yaml"
@@ -164,7 +221,6 @@ def command(
     if policy is not None or fail_above is not None:
         _check_gate(config, quick=quick)
 
-    from cvpl.cli.progress import Progress  # noqa: PLC0415
     from cvpl.workflows.audit import ProjectionNotSavedError, audit, plan_audit  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
 
     start_engine(where, master, context)
@@ -285,7 +341,7 @@ def _guess(
     original: str, protected: str, limits: dict[str, int | str] | None, engine: Literal["spark"] | None
 ) -> Proposal:
     """Guess roles and types."""
-    from cvpl.workflows.propose import propose  # noqa: PLC0415
+    from cvpl.workflows.audit import propose  # noqa: PLC0415
 
     return propose(original, protected, compare_sensitive=True, limits=limits, engine=engine)
 
@@ -308,7 +364,7 @@ def _closing_lines(per_person: Path | None, unsaved: Exception | None) -> list[s
 
 def _before_attacks(findings: Sequence[Finding], out: Path | None, progress: Progress) -> None:
     """Show urgent findings, and load what draws the page's charts while the attacks run."""
-    from cvpl.reports.preflight import urgent_findings  # noqa: PLC0415 - only once the tables are read
+    from cvpl.reports.sections.warnings import urgent_findings  # noqa: PLC0415 - only once the tables are read
 
     progress.note("\n".join(urgent_findings(findings)))
     if out is not None:

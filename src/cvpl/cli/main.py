@@ -12,23 +12,9 @@ from typing import cast
 
 import typer
 
-from cvpl.cli import (
-    audit,
-    benchmark,
-    compare,
-    demo,
-    diff,
-    init,
-    protect,
-    report,
-    reproduce,
-    simulate,
-    split,
-    surface,
-    trial,
-)
-from cvpl.cli.output import tell
+from cvpl.cli import audit, mechanisms, releases, reproduce, tables
 from cvpl.cli.stopping import STOPPING
+from cvpl.cli.terminal import tell
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
 from cvpl.files import Record, recorded_files, remove_abandoned, remove_own
 from cvpl.interruption import is_interruption
@@ -60,18 +46,18 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 
 
 app.command("audit", epilog=audit.EXIT_CODES, no_args_is_help=True)(audit.command)
-app.command("compare", epilog=compare.EXIT_CODES, no_args_is_help=True)(compare.command)
-app.command("benchmark", epilog=benchmark.EXIT_CODES, no_args_is_help=True)(benchmark.command)
-app.command("init", no_args_is_help=True)(init.command)
-app.command("report", no_args_is_help=True)(report.command)
-app.command("diff", no_args_is_help=True)(diff.command)
-app.command("surface", no_args_is_help=True)(surface.command)
-app.command("trial", epilog=trial.EXIT_CODES, no_args_is_help=True)(trial.command)
-app.command("protect", no_args_is_help=True)(protect.command)
-app.command("split", no_args_is_help=True)(split.command)
-app.command("simulate", no_args_is_help=True)(simulate.command)
+app.command("compare", epilog=releases.COMPARE_EXIT_CODES, no_args_is_help=True)(releases.compare_command)
+app.command("benchmark", epilog=releases.BENCHMARK_EXIT_CODES, no_args_is_help=True)(releases.benchmark_command)
+app.command("init", no_args_is_help=True)(tables.init_command)
+app.command("report", no_args_is_help=True)(releases.report_command)
+app.command("diff", no_args_is_help=True)(releases.diff_command)
+app.command("surface", no_args_is_help=True)(mechanisms.surface_command)
+app.command("trial", epilog=mechanisms.TRIAL_EXIT_CODES, no_args_is_help=True)(mechanisms.trial_command)
+app.command("protect", no_args_is_help=True)(tables.protect_command)
+app.command("split", no_args_is_help=True)(tables.split_command)
+app.command("simulate", no_args_is_help=True)(tables.simulate_command)
 app.command("reproduce")(reproduce.command)
-app.command("demo")(demo.command)
+app.command("demo")(tables.demo_command)
 
 
 def main() -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import typer
 
-from cvpl.cli.output import check_folder, say
-from cvpl.cli.values import OVERWRITE
+from cvpl.cli.terminal import OVERWRITE, Progress, check_folder, say
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs
 
@@ -30,7 +29,6 @@ def command(
     if data is not None and quick:
         raise UsageError("--quick uses simulated people, and --data real ones. Keep one of them.")
 
-    from cvpl.cli.progress import Progress  # noqa: PLC0415 - so that `cvpl --help` loads nothing heavy
     from cvpl_paper.real_data import RealData  # noqa: PLC0415
     from cvpl_paper.reproduction import Reproduction  # noqa: PLC0415
 

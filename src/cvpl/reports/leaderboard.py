@@ -6,15 +6,69 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from cvpl.config.written import AuditConfig, ColumnConfig
 from cvpl.estimates import FALSE_RATE
-from cvpl.reports.inferred_releases import INFERENCE, INFERENCE_CSV, InferredRelease, inference_values
 from cvpl.reports.markdown import code, text
+from cvpl.reports.sections.questions import ATTACKERS, SCORES
 from cvpl.reports.sections.section import PAGE, Column, ReportTable, table_of
 from cvpl.reports.sections.warnings import shared_items
-from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility
-from cvpl.wording import UNKNOWN, bracketed_span, percent, places, printable, stopped, typed
+from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility, InferenceRate, ReleaseInference
+from cvpl.wording import UNKNOWN, bracketed_span, percent, places, printable, span, stopped, typed
+
+INFERENCE_CSV = (
+    "inference_rate",
+    "inference_low",
+    "inference_high",
+    "inference_secret",
+    "inference_attacker",
+    "inference_score",
+    "inference_note",
+)
+
+
+class InferredRelease(NamedTuple):
+    """A release: its name, what was inferred of it, and the k of its rounding."""
+
+    name: str
+    found: ReleaseInference | None
+    k: int
+
+    @property
+    def rate(self) -> InferenceRate | None:
+        """The inference rate; None if there is none."""
+        return None if self.found is None else self.found.rate
+
+
+def _rate(row: InferredRelease) -> str:
+    if row.rate is not None:
+        return percent(row.rate.estimate, k=row.k)
+    return UNKNOWN if row.found is None or row.found.secrets else "not measured"
+
+
+def _attacker(rate: InferenceRate) -> str:
+    score = "" if rate.score == "accuracy" else f", {SCORES.get(rate.score, rate.score)}"
+    return printable(f"{ATTACKERS.get(rate.attacker, rate.attacker)}{score}")
+
+
+INFERENCE: tuple[Column[InferredRelease], ...] = (
+    Column("inference rate", _rate),
+    Column("interval", lambda row: "" if row.rate is None else span(row.rate.low, row.rate.high)),
+    Column("secret", lambda row: "" if row.rate is None else printable(row.rate.column), "left"),
+    Column("attacker", lambda row: "" if row.rate is None else _attacker(row.rate), "left"),
+    Column("note", lambda row: "" if row.found is None else printable(row.found.reason or ""), "left"),
+)
+"""The rate of a release, or why there is none."""
+
+
+def inference_values(found: ReleaseInference | None) -> tuple[object, ...]:
+    """The values under `INFERENCE_CSV`; unknown ones are None."""
+    if found is None or found.rate is None:
+        return (*(None,) * 6, None if found is None else found.reason)
+    rate = found.rate
+    return rate.estimate, rate.low, rate.high, rate.column, rate.attacker, rate.score, found.reason
+
 
 READ = (
     "The releases of each table are ranked by risk, the highest first. With a control, the risk is the share of people "

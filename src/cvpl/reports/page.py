@@ -17,9 +17,7 @@ from typing import Any, Literal
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from cvpl.answers.headline import Headline
-from cvpl.answers.hundred_people import Square
-from cvpl.answers.ruler import MarkKind, Ruler
+from cvpl.answers.headline import Headline, MarkKind, Ruler, Square
 from cvpl.reports.markdown import sections_markdown
 from cvpl.reports.sections.results import sections_of
 from cvpl.reports.sections.section import (
@@ -33,7 +31,7 @@ from cvpl.reports.sections.section import (
     ReportTable,
     sections_for,
 )
-from cvpl.reports.sections.sheet.sheet import Sheet, audit_sheet
+from cvpl.reports.sections.sheet import Sheet, audit_sheet
 from cvpl.result import AuditResult
 from cvpl.result.file import AnyResult
 from cvpl.wording import marked_parts
@@ -236,33 +234,33 @@ def _environment() -> Environment:
 
 @cache
 def _style(printing: Printing | None) -> Markup:
-    from cvpl.charts.style import DARK  # noqa: PLC0415 - slow to import
+    from cvpl.charts.drawing import DARK  # noqa: PLC0415 - slow to import
 
     style = _environment().get_template("style.css")
     return Markup(style.render(dark_colours=list(DARK.items()), printing=printing))  # noqa: S704 - ours
 
 
 def _people_grid(found: Headline, sheet: Sheet) -> Markup:
-    from cvpl.charts.people_grid import people_grid_svg  # noqa: PLC0415 - slow to import
+    from cvpl.charts.risk import people_grid_svg  # noqa: PLC0415 - slow to import
 
     text = f"A hundred people. {'; '.join(text for _, text in sheet.legend)}."
     return Markup(people_grid_svg(found, text))  # noqa: S704 - it escapes its text
 
 
 def _square(square: Square) -> Markup:
-    from cvpl.charts.people_grid import square_svg  # noqa: PLC0415 - slow to import
+    from cvpl.charts.risk import square_svg  # noqa: PLC0415 - slow to import
 
     return Markup(square_svg(square))  # noqa: S704 - ours
 
 
 def _ruler(ruler: Ruler) -> Markup:
-    from cvpl.charts.ruler import ruler_svg  # noqa: PLC0415 - slow to import
+    from cvpl.charts.risk import ruler_svg  # noqa: PLC0415 - slow to import
 
     return Markup(ruler_svg(ruler))  # noqa: S704 - it escapes its text
 
 
 def _mark(kind: MarkKind) -> Markup:
-    from cvpl.charts.ruler import mark_svg  # noqa: PLC0415 - slow to import
+    from cvpl.charts.risk import mark_svg  # noqa: PLC0415 - slow to import
 
     return Markup(mark_svg(kind))  # noqa: S704 - ours
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cvpl.assessment.planning.resources import AttackerResources, ResourceEstimate, format_bytes
-from cvpl.reports.preflight import urgent_findings
+from cvpl.reports.sections.warnings import urgent_findings
 from cvpl.wording import counted, printable
 
 _FREE = 0.8

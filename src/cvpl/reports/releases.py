@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from cvpl.laboratory.mechanisms.hierarchies import UNCHANGED
-from cvpl.workflows.protect import Release
+from cvpl.workflows.made_tables import Release
 
 if TYPE_CHECKING:
     from rich.console import Console

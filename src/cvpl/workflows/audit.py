@@ -10,17 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from cvpl import result as out
+from cvpl.assessment.decision import warning_sections
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.planning.progress import (
-    Phase,
-    ProgressCallback,
-    WholeProgress,
-    ignore_progress,
-)
+from cvpl.assessment.planning.progress import Phase, ProgressCallback, WholeProgress, ignore_progress
 from cvpl.assessment.planning.resources import ResourceEstimate, estimate_resources
 from cvpl.assessment.planning.speed import measure_speed
 from cvpl.assessment.planning.work import Work
-from cvpl.assessment.warnings import warning_sections
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.loading import ConfigLike, LimitsLike, named_files
 from cvpl.config.resolved import ResolvedConfig
@@ -30,8 +25,7 @@ from cvpl.files import check_outputs
 from cvpl.tables.source.source import is_spark_frame
 from cvpl.workflows.exposed_records import PerPersonFile, per_person_warning
 from cvpl.workflows.planned_audit import PlannedAudit, PlanOptions, check_tables, read_plan, takes_quick_look_first
-from cvpl.workflows.proposal import Proposal
-from cvpl.workflows.propose import propose
+from cvpl.workflows.proposal import Proposal, propose_here
 
 Engine = Literal["spark"]
 """Where an audit runs if it is not this process."""
@@ -255,3 +249,28 @@ def _seed_of_draw(randomize: bool | int) -> int | None:
     if randomize is False:
         return None
     return secrets.randbits(32) if randomize is True else int(randomize)
+
+
+def propose(
+    original: object,
+    released: object,
+    *,
+    compare_sensitive: bool = False,
+    limits: LimitsLike | None = None,
+    engine: Literal["spark"] | None = None,
+) -> Proposal:
+    """Propose a configuration for a table and its release, with a reason for every guess.
+
+    Tables are paths (CSV, TSV, Parquet, Excel, DuckDB) or dataframes that support Arrow. Roles, types, blocking keys
+    and identities are guessed from names, counts and how the two tables agree; comments contain no cell. A column that
+    seems sensitive is proposed as such, so no attacker compares it; with `compare_sensitive` it is compared. `limits`
+    are those of `reading.limits` that are not the default, such as {"rows": 2_000_000_000}; the proposal has them too.
+    With `engine="spark"`, or for DataFrames of Spark, the tables stay in the cluster, as in an audit.
+    Raises InputError if the tables cannot be compared, and LimitError if one is beyond a limit.
+    """
+    found = propose_here
+    if engine is not None or is_spark_frame(original):
+        from cvpl.workflows.cluster_audit import propose_in_cluster  # noqa: PLC0415 - nothing of Spark unless needed
+
+        found = propose_in_cluster
+    return found(original, released, compare_sensitive=compare_sensitive, limits=limits)

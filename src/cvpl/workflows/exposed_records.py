@@ -4,6 +4,21 @@
 
 `id` is there only if it is asked for, the three columns of units only if rows belong together. The file holds no other
 cell of a table.
+
+The columns by which single records are exposed: those that add most to the score of their best candidate. For a score
+that is a sum over columns (rarity, agreement) they are the largest of its parts. Any other score is not taken apart
+record by record: then the parts are those of the rarity attacker for the same pair, log(1 / frequency) of each value on
+which the record and its best candidate agree. Columns that add nothing are not named.
+
+How exposed single records are under one attacker, on the scale of those who are not in the release.
+
+    share_i = (1 + records of the base with at least the evidence of i) / (1 + records of the base)
+
+The base is the control or, without one, the originals with their own match left out. This is the empirical p-value of
+"no more evidence than for somebody who is not in the release": 0.01 says that one in a hundred of those has as much.
+The smallest possible value is 1 / (1 + base), so many records may share it; they are ordered by their evidence. A
+record without a candidate has the share 1. A unit of several rows has the evidence of its most exposed row, and is
+compared with the units of the base.
 """
 
 from __future__ import annotations
@@ -19,20 +34,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.exposing_columns import exposing_columns
+from cvpl.attack.attack import Attack
+from cvpl.attack.prepared_attack import prepare
+from cvpl.attack.shared_work import SharedWork
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError
 from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.rates import Roc
-from cvpl.evaluation.record_exposure import Exposures, exposures, exposures_of_units
+from cvpl.evaluation.rates import Roc, comparable
 from cvpl.files import check_outputs, write_whole
+from cvpl.operators.blocking import Blocking
+from cvpl.operators.similarity import AgreementScorer, Rarity
+from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only import id_values
 from cvpl.tables.pair import Inputs
 from cvpl.wording import counted
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
 
 _LINKED, _TIED, _NOT_LINKED = "yes", "tied", "no"
 
@@ -149,3 +170,79 @@ def _first_rows(units: Ints, rows: Ints) -> Ints:
     first = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, place, rows)
     return first[place]
+
+
+MOST_COLUMNS = 3
+"""So many columns are named for each record."""
+
+
+def exposing_columns(done: Attack, pair: Pair) -> list[tuple[str, ...]]:
+    """For each original that was searched for at most three columns, the one that adds most first."""
+    rows = np.arange(done.original.rows)
+    found = rows[done.found.row >= 0]
+    names, parts = _parts(done, pair, found)
+    named: list[tuple[str, ...]] = [()] * len(rows)
+    # Of columns that add as much, the first counts: differences in the last bits decide nothing.
+    order = np.argsort(-np.round(parts, 9), axis=1, kind="stable")[:, :MOST_COLUMNS]
+    for at, row in enumerate(found.tolist()):
+        named[row] = tuple(names[column] for column in order[at] if parts[at, column] > 0)
+    return named
+
+
+def _parts(done: Attack, pair: Pair, rows: NDArray[np.int64]) -> tuple[list[str], Floats]:
+    """What each column adds to the score of each of these originals and its best candidate, originals x columns."""
+    scorer = done.scorer.agreement or _by_rarity(done, pair)
+    names = list(done.attacker.vectorization.compared(done.original))
+    there = done.found.row[rows]
+    parts = np.zeros((len(rows), len(names)))
+    for at, name in enumerate(names):
+        parts[:, at] = scorer.added_by(name, rows, there)
+    return names, parts
+
+
+def _by_rarity(done: Attack, pair: Pair) -> AgreementScorer:
+    """The scores of the rarity attacker with the same knowledge, for the same originals."""
+    plain = {"similarity": Rarity(), "evidence": "best", "alignment": "release", "projection": "identity"}
+    attacker = done.attacker.model_copy(update={**plain, "blocking": Blocking(), "threshold": "false_rate"})
+    most = None if done.holds_all else len(done.people)
+    ready = prepare(pair, attacker, seed=done.seed, budget=done.budget, most=most, shared=SharedWork())
+    assert np.array_equal(ready.tables.people, done.people)  # noqa: S101 - the same seed draws the same people
+    scorer = ready.representation.scorer(ready.tables.original, ready.tables.protected).agreement
+    assert scorer is not None  # noqa: S101 - rarity is a sum over columns
+    return scorer
+
+
+@dataclass(frozen=True, eq=False)
+class Exposures:
+    """The rank of every record, 1 for the most exposed, and its share of the base; ties share the smaller rank."""
+
+    rank: Ints
+    share: Floats | None
+
+
+def exposures(scores: Floats, base: Floats | None) -> Exposures:
+    """Rank records by their evidence; without a base there is no share."""
+    mine = comparable(scores)
+    rank = 1 + len(mine) - np.searchsorted(np.sort(mine), mine, side="right")
+    if base is None:
+        return Exposures(rank.astype(np.int64), None)
+    others = np.sort(comparable(base))
+    above = len(others) - np.searchsorted(others, mine, side="left")
+    share = np.where(np.isneginf(mine), 1.0, (1 + above) / (1 + len(others)))
+    return Exposures(rank.astype(np.int64), share)
+
+
+def exposures_of_units(scores: Floats, units: Ints, base: Floats | None, base_units: Ints | None) -> Exposures:
+    """For every record the rank and the share of its unit, among the units of the originals and of the base."""
+    place, largest = _largest(scores, units)
+    others = None if base is None else base if base_units is None else _largest(base, base_units)[1]
+    found = exposures(largest, others)
+    return Exposures(found.rank[place], None if found.share is None else found.share[place])
+
+
+def _largest(scores: Floats, units: Ints) -> tuple[Ints, Floats]:
+    """The number of each record's unit from 0, and the largest score of each unit."""
+    place = np.unique(units, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    largest = np.full(int(place.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(largest, place, scores)
+    return place, largest

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.assessment.audit_result import Assessment, audit_result
+from cvpl.assessment.decision import verdict
 from cvpl.assessment.diagnostics.all_diagnostics import run_diagnostics
-from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.diagnostics.release_questions import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.planning.progress import QUICK_LOOK, Phase, WholeProgress, prefix_progress
@@ -27,7 +28,6 @@ from cvpl.assessment.planning.work import Work
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.screening import quick_look
 from cvpl.assessment.sight import with_sight
-from cvpl.assessment.verdict import verdict
 from cvpl.attack.shared_work import SharedWork
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig

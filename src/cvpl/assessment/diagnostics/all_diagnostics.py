@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from cvpl.assessment.diagnostics.contributions import column_contributions
-from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference
-from cvpl.assessment.diagnostics.membership import membership
-from cvpl.assessment.diagnostics.power_drop import power_drops
-from cvpl.assessment.diagnostics.progressive import climb
-from cvpl.assessment.diagnostics.recipients import recipients
-from cvpl.assessment.diagnostics.self_linkage import SAMPLE, SCREENED, leave_one_out
-from cvpl.assessment.diagnostics.sensitivity import sensitivity
-from cvpl.assessment.diagnostics.singling_out import singling_out
-from cvpl.assessment.diagnostics.subgroup_rates import subgroup_rates
+from cvpl.assessment.diagnostics.release_questions import (
+    formal_criteria,
+    membership,
+    recipients,
+    singling_out,
+    subgroup_rates,
+)
+from cvpl.assessment.diagnostics.sensitivity import climb, column_contributions, power_drops, sensitivity
+from cvpl.assessment.diagnostics.validity import SAMPLE, SCREENED, leave_one_out
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig

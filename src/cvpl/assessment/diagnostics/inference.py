@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import cast
 
-from cvpl.assessment.diagnostics.sensitive_searches import SensitiveSearches
-from cvpl.assessment.diagnostics.several_attributes import reconstruction
+import numpy as np
+from numpy.typing import NDArray
+
+from cvpl.assessment.combined import AttackerOutcome
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.attack.attack import Attack
+from cvpl.attack.attack import Attack, attack
+from cvpl.attack.attacker import Attacker
+from cvpl.attack.combined_attack import CombinedAttack
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.groups.units import people_draw
 from cvpl.evaluation.inference import models
-from cvpl.evaluation.inference.attackers import BEST, CLASS, JOINED, NEAREST_RECORD, VOTE, AlignedPeople, BothBeliefs
-from cvpl.evaluation.inference.columns import by_information, gains, nested_sets
+from cvpl.evaluation.inference.attackers import (
+    BEST,
+    CLASS,
+    JOINED,
+    NEAREST_RECORD,
+    VOTE,
+    AlignedPeople,
+    BothBeliefs,
+    LinkGuesses,
+)
+from cvpl.evaluation.inference.columns import by_information, draw_folds, gains, most_ranking, nested_sets
 from cvpl.evaluation.inference.figures import (
     NO_CONTROL,
     Queries,
@@ -30,11 +44,15 @@ from cvpl.evaluation.inference.figures import (
     weights_of,
 )
 from cvpl.evaluation.inference.sensitive_attribute import DAY, SensitiveAttribute
+from cvpl.evaluation.measurement import choose_reading
+from cvpl.operators.blocking import Blocking
+from cvpl.operators.similarity import Rarity
 from cvpl.randomness import stream
-from cvpl.result import Finding, Inference, ReleaseInference, SecretInference
+from cvpl.result import Finding, Inference, Reconstruction, ReleaseInference, SecretInference
 from cvpl.result.questions import AttackerName
 from cvpl.result.verdict import blind
 from cvpl.search.machine import BackgroundWorker
+from cvpl.tables.columns import Pair
 from cvpl.tables.pair import Inputs
 
 NOT_ASKED = "not asked for; set `inference: true`"
@@ -266,3 +284,223 @@ def _why_not(resolved: ResolvedConfig, *, draws: bool) -> str:
     if resolved.runs_inference:
         return OF_DRAWS if draws else NOT_THERE
     return NOT_ASKED if resolved.sensitive or resolved.inference.columns else NO_COLUMN
+
+
+Floats = NDArray[np.float64]
+
+
+def reconstruction(
+    searches: SensitiveSearches, secrets: list[SensitiveAttribute], attacks: Mapping[str, list[ScoredAttack]]
+) -> Reconstruction | None:
+    """All secrets at once, by attackers that know none of them; None with fewer than two."""
+    known = searches.known([secret.name for secret in secrets])
+    if len(secrets) < 2 or not known:
+        return None
+    asked = searches.asked(known)
+    weights = _everybody(secrets, asked)
+    found = {BEST: _best_together(searches, secrets, known, asked)}
+    for name, hits in _alone(searches, secrets, known, asked, attacks).items():
+        found[name] = [np.prod(parts, axis=0) for parts in zip(*hits, strict=True)]
+    rows = []
+    for name, both in found.items():
+        mine, base = asked.hits(both, weights)
+        if mine.total > 0:
+            rows.append(ScoredAttack(name, (known,), "accuracy", mine, base))
+    return Reconstruction(
+        columns=[secret.name for secret in secrets],
+        known=list(known),
+        attackers=inference_rows(rows, simultaneous(len(rows)), alike=searches.alike),
+    )
+
+
+def _best_together(
+    searches: SensitiveSearches, secrets: list[SensitiveAttribute], known: tuple[str, ...], asked: Queries
+) -> list[Floats]:
+    kept = np.all([secret.released >= 0 for secret in secrets], axis=0)
+    truths = [asked.truths(secret) for secret in secrets]
+    return searches.links(known, kept).together(secrets, [[pair[at] for pair in truths] for at in (0, 1)])
+
+
+def _alone(
+    searches: SensitiveSearches,
+    secrets: list[SensitiveAttribute],
+    known: tuple[str, ...],
+    asked: Queries,
+    attacks: Mapping[str, list[ScoredAttack]],
+) -> dict[str, list[list[Floats]]]:
+    """The hits of attackers that guess each secret by itself, for originals and controls, by attacker and secret.
+
+    Attacks that know the same columns are taken as they are; else the vote and the class are asked again.
+    """
+    found: dict[str, list[list[Floats]]] = {}
+    for secret in secrets:
+        own = {
+            one.attacker: one
+            for one in attacks[secret.name]
+            if one.sets == (known,) and one.score == "accuracy" and one.attacker != BEST
+        }
+        if not own:
+            links = searches.links(known, secret.released >= 0)
+            again = {VOTE: links.vote(secret), CLASS: searches.people(known).compatible_class(known, secret)}
+            own = {name: scored(name, known, both, secret, asked)[0] for name, both in again.items()}
+        for name, one in own.items():
+            parts = [one.originals.hit] + ([] if one.controls is None else [one.controls.hit])
+            found.setdefault(name, []).append(parts)
+    return {name: hits for name, hits in found.items() if len(hits) == len(secrets)}
+
+
+def _everybody(secrets: Sequence[SensitiveAttribute], asked: Queries) -> tuple[Floats, Floats | None]:
+    """1 for who has every secret, else 0."""
+    weights = [weights_of(secret, asked, "accuracy") for secret in secrets]
+    mine = np.prod([one[0] for one in weights], axis=0)
+    if any(one[1] is None for one in weights):
+        return mine, None
+    return mine, np.prod([one[1] for one in weights if one[1] is not None], axis=0)
+
+
+Flags = NDArray[np.bool_]
+
+ASKED, FEWEST_ASKED, PAIRS = 5_000, 1_000, 1_000_000_000
+"""The most originals, and the most controls, who are asked about: fewer in a large release, but at least these."""
+
+
+def max_queries(released: int) -> int:
+    """The most originals, and the most controls, who are asked about in a release of so many records."""
+    return max(FEWEST_ASKED, min(ASKED, PAIRS // max(1, released)))
+
+
+@dataclass(eq=False)
+class SensitiveSearches:
+    """The columns that the attacker knows, its searches by some of them, and whom it asks about."""
+
+    ensemble: EnsembleOutcome
+    resolved: ResolvedConfig
+    inputs: Inputs
+    _attacks: dict[tuple[tuple[str, ...], bool], Attack] = field(default_factory=dict)
+    _linked: dict[tuple[tuple[str, ...], bytes, bool], LinkGuesses] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the audit."""
+        return self.resolved.config.seed
+
+    @property
+    def alike(self) -> bool:
+        """Whether rows of one unit are alike, so that intervals count units."""
+        return not self.inputs.evaluation.unit.is_row
+
+    @cached_property
+    def linker(self) -> tuple[str, Attacker]:
+        """The linkage attacker whose candidates tell of secrets, with its name."""
+        return linkage_attacker(self.ensemble, family=self.resolved.is_family)
+
+    @cached_property
+    def nearest(self) -> Attacker | None:
+        """The attacker that finds the nearest record by distance; None if there is none."""
+        return nearest_record_attacker(self.ensemble, self.linker[1])
+
+    def known(self, secrets: Sequence[str]) -> tuple[str, ...]:
+        """The columns that the attacker knows: those under `knows`, without the secrets."""
+        seen = [spec.name for spec in self.inputs.pair.original.specs]
+        known = self.resolved.inference.knows
+        if known is None:
+            by_attacker = [attacker.knows for attacker in self.resolved.attackers.values()]
+            if by_attacker and all(names is not None for names in by_attacker):
+                known = tuple(name for names in by_attacker for name in names or ())
+        return tuple(name for name in seen if name not in secrets and (known is None or name in known))
+
+    def attack(self, columns: tuple[str, ...], *, nearest: bool = False) -> Attack:
+        """The attack that compares these columns, by the linkage attacker or for the nearest record.
+
+        The pair that it gets has no other columns. Both attackers have the same people.
+        """
+        attacker = self.nearest if nearest and self.nearest is not None else self.linker[1]
+        if (columns, nearest) not in self._attacks:
+            pair = self.inputs.pair
+            control = None if pair.control is None else pair.control.only(columns)
+            seen = Pair(pair.original.only(columns), pair.protected.only(columns), control)
+            self._attacks[columns, nearest] = attack(
+                seen,
+                attacker.model_copy(update={"knows": columns}),
+                seed=self.seed,
+                budget=self.resolved.budget,
+                most=max_queries(pair.protected.rows),
+                draw=people_draw(self.inputs.evaluation.unit.codes),
+            )
+        return self._attacks[columns, nearest]
+
+    def links(self, columns: tuple[str, ...], kept: Flags, *, nearest: bool = False) -> LinkGuesses:
+        """The candidates by these columns, among the released records that are `kept`."""
+        key = columns, b"" if kept.all() else np.packbits(kept).tobytes(), nearest
+        if key not in self._linked:
+            self._linked[key] = LinkGuesses.of(self.attack(columns, nearest=nearest), kept)
+        return self._linked[key]
+
+    def asked(self, columns: tuple[str, ...]) -> Queries:
+        """Who is asked about, and in which folds they choose columns."""
+        done, codes = self.attack(columns), self.inputs.evaluation.unit.codes
+        control = None if done.control is None else done.control_rows
+        units = None
+        if codes is not None:
+            units = codes["original"][done.people], None if control is None else codes["control"][control]
+        folds = None
+        if control is not None:
+            rng, most = stream(self.seed, "folds of people"), most_ranking(done.protected.rows)
+            folds = draw_folds(len(done.people), len(control), units, most, rng)
+        return Queries(done.people, control, units, folds)
+
+    def people(self, known: tuple[str, ...]) -> AlignedPeople:
+        """The people who are asked about and the release, with the known columns."""
+        done = self.attack(known)
+        # Not the release as an attacker by ranks or differences compares it.
+        return AlignedPeople.of(done.held, self.inputs.pair.protected.only(known), done.held_control)
+
+
+_CHANGES = {"evidence": "best", "blocking": Blocking(), "ladder": None}
+
+
+def linkage_attacker(ensemble: EnsembleOutcome, *, family: bool) -> tuple[str, Attacker]:
+    """The strongest attacker whose candidates can be listed, without blocking; rarity if there is none.
+
+    The strongest has the largest power, then the largest top-1 hit rate. In the `family`, members that block come last:
+    their power is that with blocking, and others without it are as good. Attackers that a person wrote are taken by
+    power alone, since the only strong one may block. The combined attacker has the candidates of one of the others, so
+    it is passed over: the choice is the same whether it was run or not. Evidence against others does not change which
+    record is the best candidate.
+    """
+    running = _running(ensemble)
+    rate = choose_reading(outcome.measured for outcome in running.values()).false_rate
+
+    def order(name: str) -> tuple[bool, float, float]:
+        outcome = running[name]
+        everybody = outcome.measured.attack.attacker.blocking.compares_everybody
+        return everybody or not family, outcome.power_at(rate), outcome.top1
+
+    for name in sorted(running, key=order, reverse=True):
+        done = running[name].measured.attack
+        saved = done.attacker.projects and done.attacker.projection_operator.saved_file is not None
+        if done.representation.maps_others and not saved:
+            return name, done.attacker.model_copy(update=_CHANGES)
+    return "rarity", Attacker(alignment="release", similarity=Rarity())
+
+
+def nearest_record_attacker(ensemble: EnsembleOutcome, linker: Attacker) -> Attacker | None:
+    """An attacker of the ensemble that compares whole rows by distance, without projection; None if there is none.
+
+    The strongest linkage attacker recognizes records of a person by rare values. A synthetic record that was made from
+    a person may have other rare values, and still be the nearest. None also if `linker` is this attacker already.
+    """
+    for outcome in _running(ensemble).values():
+        attacker = outcome.measured.attack.attacker
+        if attacker.similarity_operator.by_distance and attacker.projection == "identity":
+            found = attacker.model_copy(update=_CHANGES)
+            return None if found == linker else found
+    return None
+
+
+def _running(ensemble: EnsembleOutcome) -> dict[str, AttackerOutcome]:
+    return {
+        name: outcome
+        for name, outcome in (ensemble.qualified or ensemble.outcomes).items()
+        if not isinstance(outcome.measured.attack, CombinedAttack)
+    }

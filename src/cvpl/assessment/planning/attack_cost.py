@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cvpl.assessment.diagnostics.self_linkage import SCREENED
+from cvpl.assessment.diagnostics.validity import SCREENED
 from cvpl.assessment.planning.speed import REFERENCE, Speed
 from cvpl.attack import interpolation, tolerances
 from cvpl.attack.attacker import Attacker

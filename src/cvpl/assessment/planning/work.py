@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import comb
 
 from cvpl.assessment import screening, sight
-from cvpl.assessment.diagnostics import canaries, power_drop, self_linkage, sensitive_searches, sensitivity
+from cvpl.assessment.diagnostics import canaries, inference, sensitivity, validity
 from cvpl.assessment.planning.attack_cost import (
     COMPILER,
     PERSON,
@@ -99,7 +99,7 @@ class Work:
         if combining and self._costs.control and self._resolved.is_whole_family:
             steps.append(self._step(Phase.COMBINING, self._combining()))
         if len(running) > 1 and not self._resolved.quick:
-            most = min(self_linkage.SAMPLE, self._costs.rows)
+            most = min(validity.SAMPLE, self._costs.rows)
             steps.append(self._step(Phase.HEADLINE, self._repeated_attack(most) * 0.5))
         return steps
 
@@ -112,7 +112,7 @@ class Work:
     def diagnostics(self) -> list[Step]:
         """The steps after the attackers."""
         resolved, costs = self._resolved, self._costs
-        most = min(self_linkage.SCREENED if resolved.quick else self_linkage.SAMPLE, costs.rows, costs.released)
+        most = min(validity.SCREENED if resolved.quick else validity.SAMPLE, costs.rows, costs.released)
         singled = self._step(Phase.SINGLING_OUT, self._singling_out())
         asked = max(costs.searched(attacker).asked for attacker in self._able().values())
         steps = [self._step(Phase.SIGHT, self._sight())] if costs.control else []
@@ -177,7 +177,7 @@ class Work:
 
     def _mean(self, cost: Callable[[Compared], Cost]) -> Cost:
         """The mean over attackers that may be the strongest: those that compare values, and in wide tables all."""
-        known, wide = self._able().values(), self._columns > power_drop.MOST_COLUMNS
+        known, wide = self._able().values(), self._columns > sensitivity.MOST_COLUMNS
         likely = [attacker for attacker in known if wide or attacker.compares_values] or known
         return _sum(cost(self._costs.counted(attacker)) for attacker in likely) * (1 / max(1, len(likely)))
 
@@ -222,17 +222,17 @@ class Work:
         measured = self._costs.control or (matches is not None and matches.complete)
         if not self._resolved.runs_sensitivity or not measured:
             return Cost()
-        times = 1 + min(self._columns, power_drop.MOST_COLUMNS)
+        times = 1 + min(self._columns, sensitivity.MOST_COLUMNS)
         released = self._costs.released
-        once = self._mean(lambda it: self._costs.repeated_attack(it, power_drop.max_queries(it.attacker, released)))
+        once = self._mean(lambda it: self._costs.repeated_attack(it, sensitivity.max_queries(it.attacker, released)))
         return _at_once(once) * times
 
     def _contribution(self, it: Compared) -> Cost:
         """The shares of columns in the space and in the links, and the search without each column."""
         if not it.fits or not it.attacker.on_scale:
             return Cost()
-        search = self._costs.search(it, min(self._costs.rows, self_linkage.SAMPLE), self._costs.released)
-        return (self._costs.components(it) + search) * min(it.columns, power_drop.MOST_COLUMNS)
+        search = self._costs.search(it, min(self._costs.rows, validity.SAMPLE), self._costs.released)
+        return (self._costs.components(it) + search) * min(it.columns, sensitivity.MOST_COLUMNS)
 
     def _varied(self) -> Cost:
         """The variations of the first attacker whose score is on the scale."""
@@ -275,7 +275,7 @@ class Work:
             return []
         attributes = len({spec.name for spec in self._resolved.sensitive} | set(self._resolved.inference.columns))
         rows, control, released = self._costs.sizes
-        most = sensitive_searches.max_queries(released)
+        most = inference.max_queries(released)
         people, folds = min(rows, most) + min(control, most), FOLDS if control else 1
         ranking = 2 * FOLDS * most_ranking(released) * (self._columns + 1) if control else 0
         searched = NEAREST_CELL * self._columns * ((1 + folds * NESTED) * people + ranking) * released

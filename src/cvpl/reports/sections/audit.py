@@ -6,35 +6,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from cvpl.reports.sections.assumptions import assumptions_section
-from cvpl.reports.sections.attackers import attackers_section, ladder_section
-from cvpl.reports.sections.clauses import clauses_section
-from cvpl.reports.sections.columns import columns_section
-from cvpl.reports.sections.compliance import compliance_section
-from cvpl.reports.sections.figures import (
+from cvpl.reports.sections.attackers import (
+    attackers_section,
+    blocks_section,
     false_rates_section,
     figures_section,
+    ladder_section,
     matches_section,
     paper_section,
     roc_section,
+    sensitivity_section,
     similarities_section,
     thresholds_section,
+    trust_section,
 )
-from cvpl.reports.sections.formal_criteria import criteria_section
-from cvpl.reports.sections.inference import inference_section
-from cvpl.reports.sections.membership import membership_section
-from cvpl.reports.sections.next_steps import next_steps
-from cvpl.reports.sections.people import people_section
-from cvpl.reports.sections.population import population_section
-from cvpl.reports.sections.provenance import configuration_section, provenance_section, repeat_section
-from cvpl.reports.sections.release_report import (
+from cvpl.reports.sections.compliance import (
+    clauses_section,
+    compliance_section,
+    criteria_section,
     initial_risk_section,
     recipients_section,
     tail_section,
     techniques_section,
 )
-from cvpl.reports.sections.reviewers import requirements
-from cvpl.reports.sections.scenario import scenario_section
+from cvpl.reports.sections.exposure import columns_section, next_steps, people_section
+from cvpl.reports.sections.questions import (
+    inference_section,
+    membership_section,
+    population_section,
+    singling_out_section,
+)
+from cvpl.reports.sections.reviewers import configuration_section, provenance_section, repeat_section, requirements
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -49,19 +51,18 @@ from cvpl.reports.sections.section import (
     ReportSection,
     table_of,
 )
-from cvpl.reports.sections.sheet.first_warning import doubtful_lines
-from cvpl.reports.sections.singling_out import singling_out_section
 from cvpl.reports.sections.top import (
     answer_section,
+    assumptions_section,
     checks_section,
     explanation_section,
     gate_section,
     not_assessable_section,
     policies_section,
     quick_section,
+    scenario_section,
 )
-from cvpl.reports.sections.trust import blocks_section, sensitivity_section, trust_section
-from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
+from cvpl.reports.sections.warnings import doubtful_lines, pointer_section, warning_item, warnings_section
 from cvpl.result import AuditResult
 from cvpl.result.verdict import blind
 from cvpl.wording import percent, printable

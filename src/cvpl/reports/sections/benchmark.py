@@ -5,9 +5,9 @@ The terminal has narrower tables than the page; the text of the cells comes from
 
 from __future__ import annotations
 
-from cvpl.reports.inferred_releases import InferredRelease
 from cvpl.reports.leaderboard import (
     READ,
+    InferredRelease,
     as_code,
     comparison_group,
     details_table,
@@ -20,8 +20,8 @@ from cvpl.reports.leaderboard import (
     seconds,
     utility,
 )
-from cvpl.reports.sections.compared_inference import compared_inference_section
-from cvpl.reports.sections.provenance import versions
+from cvpl.reports.sections.comparison import compared_inference_section
+from cvpl.reports.sections.reviewers import versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,

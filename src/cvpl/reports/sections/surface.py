@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from cvpl.answers.surface_answer import (
-    answer,
+from cvpl.answers.sentences import (
     figure_of,
     figure_shown,
     gathered_warnings,
     reservations,
     risk_read,
     score,
-    setting,
+    surface_answer,
+    surface_setting,
 )
-from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.reviewers import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -55,7 +55,7 @@ def surface_sections(result: SurfaceResult) -> list[ReportSection]:
         ReportSection(
             TITLE,
             f"Risk surface of {swept} on {named(result.inputs['original'].name)}",
-            sentences=(Remark(answer(result)),),
+            sentences=(Remark(surface_answer(result)),),
             outputs=EVERYWHERE,
         ),
         ReportSection("reservations", sentences=tuple(map(Remark, reservations(result))), outputs=EVERYWHERE),
@@ -65,7 +65,7 @@ def surface_sections(result: SurfaceResult) -> list[ReportSection]:
         _steps_section(_steps(result)),
         warnings_section([warning_item(warning, where) for warning, where in gathered]),
         *_cells(result),
-        ReportSection("setting", "How it was measured", sentences=(Remark(setting(result)),), outputs=REPORTS),
+        ReportSection("setting", "How it was measured", sentences=(Remark(surface_setting(result)),), outputs=REPORTS),
         _provenance(result),
         _repeat(result),
         configuration_section(result.provenance.config),

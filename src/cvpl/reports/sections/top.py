@@ -1,13 +1,34 @@
-"""The top of an audit's report: the verdict, its explanation, the checks and the policies."""
+"""The top of an audit's report: the verdict, its explanation, the checks, the policies, and what was assumed."""
 
 from __future__ import annotations
 
 from cvpl.answers.headline import headline_risk
 from cvpl.estimates import FALSE_RATE
-from cvpl.reports.preflight import finding_lines
-from cvpl.reports.sections.provenance import command
-from cvpl.reports.sections.section import EVERYWHERE, REPORTS, TITLE, Item, Output, Remark, ReportSection
-from cvpl.result import AttackerRow, Attributable, AuditResult, PolicyOutcome
+from cvpl.reports.sections.reviewers import command
+from cvpl.reports.sections.section import (
+    EVERYWHERE,
+    REPORTS,
+    TERMINAL,
+    TITLE,
+    WRITTEN,
+    Column,
+    Item,
+    Output,
+    Remark,
+    ReportSection,
+    table_of,
+)
+from cvpl.reports.sections.warnings import finding_lines
+from cvpl.result import (
+    AssumedColumn,
+    Assumptions,
+    AttackerRow,
+    AttackerScenario,
+    Attributable,
+    AuditResult,
+    MembershipRate,
+    PolicyOutcome,
+)
 from cvpl.result.audit import deciding_reason
 from cvpl.wording import (
     BELOW_ZERO,
@@ -255,3 +276,143 @@ def _attributed(rate: Attributable, k: int) -> str:
     if text == BELOW_ZERO:
         return f"the attributable rate is {text}{interval}"
     return f"{text} is attributable to the release{interval}"
+
+
+_CHANGED = "Columns or errors differ from the scenario's own: the configuration sets them."
+
+
+def scenario_section(result: AuditResult) -> ReportSection:
+    """Who attacks, what they know, and what they achieve; nothing without a scenario."""
+    found = result.attacker_scenario
+    if found is None:
+        return ReportSection("scenario")
+    known: tuple[Column[tuple[str, str]], ...] = (
+        Column("", lambda row: row[0], "left"),
+        Column("in this scenario", lambda row: row[1], "left"),
+    )
+    columns = ", ".join(map(named, found.columns))
+    errors = "none" if not found.errors else f"{percent(found.errors)} of the values they know are another person's"
+    rows = (
+        ("attacker", found.who),
+        ("knows", columns + ("" if found.knows_people >= 1 else f"; {percent(found.knows_people)} of the originals")),
+        ("errors", errors),
+        ("looks for", found.people),
+        ("source", found.source),
+    )
+    text = f"The attackers were run in the scenario {_name(found)}. {_answer(result, found)}"
+    return ReportSection(
+        "scenario",
+        f"Scenario: {_name(found)}",
+        sentences=(Remark(text, "notice"),),
+        tables=(table_of("The scenario", rows, known),),
+        notes=(
+            *(() if found.stated else (_CHANGED,)),
+            "A scenario limits what attackers know, and its errors are an assumption. An attacker who knows more may "
+            "achieve more.",
+        ),
+        outputs=REPORTS,
+    )
+
+
+def _name(found: AttackerScenario) -> str:
+    return found.name.replace("_", " ")
+
+
+def _answer(result: AuditResult, found: AttackerScenario) -> str:
+    if result.verdict.kind == "not_assessable":
+        return "The release is not assessable, so nothing answers it."
+    k = result.suppress_below
+    if found.answer == "best_candidate" and result.best_candidate is not None:
+        best = result.best_candidate
+        share, right = in_words(best.estimate, k=k, of=""), "how often the best candidate is the right person"
+        return f"Its figure is {right}: for {share} of the people{bracketed_span(best.low, best.high)}."
+    if found.answer == "lowest_false_rate" and result.membership is not None:
+        rate = next((item for item in result.membership.rates if item.low is not None), None)
+        if rate is not None:
+            return sentence(f"{_lowest(rate, k)}")
+    risk = result.risk
+    if risk is None:
+        return "It has no figure: there is neither a control nor a known match."
+    return f"Its figure is the risk: {in_words(risk.estimate, k=k)}{bracketed_span(risk.low, risk.high)}."
+
+
+def _lowest(rate: MembershipRate, k: int) -> str:
+    at = f"{rate.false_rate:.1%}" if rate.false_rate < 0.01 else f"{rate.false_rate:.0%}"
+    share = f"{in_words(rate.power, k=k, of='')} of the people{bracketed_span(rate.low, rate.high)}"
+    text = f"its figure is the share found where few others are: {share} at {at}"
+    if rate.precision is not None:
+        text += f"; {percent(rate.precision)} of those found are in the release"
+    return text
+
+
+ASSUMED = "Assumptions about the columns"
+_MOST_NAMES = 8
+"""A short list names at most this many columns of a role."""
+
+
+def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Output] = WRITTEN) -> ReportSection:
+    """A row for each column, with what to check first; nothing if a configuration was given.
+
+    The terminal shows it before the audit, so the report on the terminal does not repeat it.
+    """
+    if assumptions is None:
+        return ReportSection("assumptions")
+    columns: tuple[Column[AssumedColumn], ...] = (
+        Column("column", lambda item: named(item.column), "name"),
+        Column("used as", _role_and_type, "left"),
+        Column("why", _reason, "left"),
+    )
+    doubtful_first = sorted(assumptions.columns, key=lambda item: item.doubt is None)
+    text = (
+        "There was no configuration, so roles and types are guesses, and the figures are only as good as they are. "
+        f"Correct what is wrong in the {typed('audit.yaml')} that was used, and audit again with it."
+    )
+    return ReportSection(
+        "assumptions",
+        ASSUMED,
+        sentences=(*_unread(assumptions), Remark(text, "notice")),
+        tables=(table_of(ASSUMED, doubtful_first, columns, style="stacked"),),
+        items=tuple(Item(sentence(printable(note))) for note in assumptions.notes),
+        outputs=outputs,
+    )
+
+
+def brief_assumptions(assumptions: Assumptions) -> ReportSection:
+    """The roles with their columns, and the columns to check first; for the terminal, before a short summary."""
+    roles: dict[str, list[str]] = {}
+    for item in assumptions.columns:
+        roles.setdefault(item.role.replace("_", "-"), []).append(named(item.column))
+    doubtful = [named(item.column) for item in assumptions.columns if item.doubt is not None]
+    lists = "; ".join(f"{role}: {_names(found)}" for role, found in roles.items())
+    check = f" Check first: {_names(doubtful)}." if doubtful else ""
+    text = f"No configuration: roles and types are guesses (reasons: {typed('--details')}).{check}"
+    sentences = (*_unread(assumptions), Remark(text, "notice"), Remark(f"{lists}."))
+    return ReportSection("assumptions", sentences=sentences, outputs=TERMINAL)
+
+
+def _unread(assumptions: Assumptions) -> tuple[Remark, ...]:
+    """The first sentence, if the release has labels that nothing explains: a low risk does not say that it is safe."""
+    names = [named(item.column) for item in assumptions.columns if item.unread]
+    if not names:
+        return ()
+    text = (
+        f"Labels of the release in {_names(names)} are not in the original and nothing explains them, so no attacker "
+        "can read them, and the risk may be too low."
+    )
+    return (Remark(text, "notice"),)
+
+
+def _names(found: list[str]) -> str:
+    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+    return f"{', '.join(found[:_MOST_NAMES])}{more}"
+
+
+def _role_and_type(item: AssumedColumn) -> str:
+    words = item.role.replace("_", "-")
+    if item.type is not None:
+        words += f", {item.type}"
+    return f"{words}, blocking key" if item.blocks else words
+
+
+def _reason(item: AssumedColumn) -> str:
+    return sentence(printable(f"check: {item.doubt}" if item.doubt is not None else item.reason))

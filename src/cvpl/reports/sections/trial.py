@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from cvpl.answers.trial_answer import answer, bin_words, mechanism_name, setting, stated_budget
+from cvpl.answers.sentences import bin_words, mechanism_name, stated_budget, trial_answer, trial_setting
 from cvpl.estimates import FALSE_RATE
-from cvpl.reports.preflight import finding_lines
-from cvpl.reports.sections.assumptions import assumptions_section
+from cvpl.reports.sections.attackers import Fact, figures_table
 from cvpl.reports.sections.audit import NO_GUARANTEE, steps_section
-from cvpl.reports.sections.figures import Fact, figures_table
-from cvpl.reports.sections.provenance import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
+from cvpl.reports.sections.reviewers import REPRODUCE, SAME, configuration_section, inputs_table, shell, versions
 from cvpl.reports.sections.section import (
     CLOSING,
     EVERYWHERE,
@@ -25,8 +23,8 @@ from cvpl.reports.sections.section import (
     chart_of,
     table_of,
 )
-from cvpl.reports.sections.top import policy_sentence
-from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
+from cvpl.reports.sections.top import assumptions_section, policy_sentence
+from cvpl.reports.sections.warnings import finding_lines, pointer_section, warning_item, warnings_section
 from cvpl.result import TrialResult, TrialRound
 from cvpl.wording import (
     UNKNOWN,
@@ -57,10 +55,10 @@ def trial_sections(result: TrialResult) -> list[ReportSection]:
         ReportSection(
             TITLE,
             f"Trial of {mechanism_name(result)} on {named(result.inputs['original'].name)}",
-            sentences=(Remark(answer(result)),),
+            sentences=(Remark(trial_answer(result)),),
             outputs=EVERYWHERE,
         ),
-        ReportSection("setting", sentences=(Remark(setting(result), "quiet"),), outputs=REPORTS),
+        ReportSection("setting", sentences=(Remark(trial_setting(result), "quiet"),), outputs=REPORTS),
         _alarm(result),
         _unseen(result),
         _policies(result),

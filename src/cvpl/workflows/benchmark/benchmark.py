@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from cvpl import result as out
-from cvpl.assessment.diagnostics.release_utility import release_utility
+from cvpl.assessment.audit_result import versions
+from cvpl.assessment.diagnostics.release_questions import release_utility
 from cvpl.assessment.disclosure import disclosure_of
 from cvpl.assessment.planning.progress import (
     Phase,
@@ -18,7 +19,6 @@ from cvpl.assessment.planning.progress import (
     parts,
     prefix_progress,
 )
-from cvpl.assessment.provenance import versions
 from cvpl.config.manifest import Entry, Manifest, read_manifests
 from cvpl.errors import CvplError, InputError, UsageError, place_of
 from cvpl.estimates import FALSE_RATE

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cvpl.assessment.provenance import versions
+from cvpl.assessment.audit_result import versions
 from cvpl.config.manifest import Entry
 from cvpl.config.written import ControlConfig
 from cvpl.errors import LimitError, UsageError

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cvpl import result as out
+from cvpl.assessment.audit_result import provenance
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.assessment.planning.progress import (
     Phase,
@@ -17,7 +18,6 @@ from cvpl.assessment.planning.progress import (
     prefix_progress,
 )
 from cvpl.assessment.planning.work import Work
-from cvpl.assessment.provenance import provenance
 from cvpl.config.loading import ConfigLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import UsageError

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cvpl import result as out
-from cvpl.assessment.provenance import described
+from cvpl.assessment.audit_result import described
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem, UsageError

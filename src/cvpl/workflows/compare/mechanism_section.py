@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from cvpl import result as out
-from cvpl.assessment.gate import closing_reasons
-from cvpl.assessment.verdict import (
+from cvpl.assessment.decision import (
     bounded,
+    closing_reasons,
     control_fault,
     control_hides,
     copied_rows,

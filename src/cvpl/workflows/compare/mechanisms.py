@@ -23,7 +23,7 @@ from cvpl.workflows.draws.making import (
     where_output_is,
 )
 from cvpl.workflows.draws.mechanism import MechanismRunner, find_mechanism
-from cvpl.workflows.protect import FAMILIES, Strength
+from cvpl.workflows.made_tables import FAMILIES, Strength
 
 FEWEST_DRAWS, MOST_DRAWS = 2, 1000
 

@@ -7,23 +7,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cvpl import result as out
-from cvpl.assessment import attack_sections
-from cvpl.assessment.compliance import have_one_match, promise_status
+from cvpl.assessment import audit_result
+from cvpl.assessment.audit_result import described, have_one_match, promise_status
+from cvpl.assessment.decision import TableFigures, bounded, gate, notices, verdict, warning_sections
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
-from cvpl.assessment.diagnostics.compared_control import compare_control
-from cvpl.assessment.diagnostics.formal_criteria import formal_criteria
 from cvpl.assessment.diagnostics.inference import inference, release_inference
-from cvpl.assessment.diagnostics.release_utility import release_utility
-from cvpl.assessment.diagnostics.singling_out import singling_out
+from cvpl.assessment.diagnostics.release_questions import (
+    compare_control,
+    formal_criteria,
+    release_utility,
+    singling_out,
+)
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.gate import TableFigures, gate
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.provenance import described
 from cvpl.assessment.sight import with_sight
-from cvpl.assessment.verdict import bounded, verdict
-from cvpl.assessment.warnings import notices, warning_sections
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import PolicyConfig
 from cvpl.estimates import FALSE_RATE
@@ -224,7 +223,7 @@ def _section(
     """The figures of one release alone; the rest is filled in once all are done."""
     ensemble, inputs = attacked.ensemble, attacked.inputs
     truth, top1 = measured.truth, measured.top1_interval
-    row = attack_sections.attacker_row(ensemble.headline, measured, (), None)
+    row = audit_result.attacker_row(ensemble.headline, measured, (), None)
     return out.ComparedRelease(
         name=attacked.one.name,
         input=described(inputs)["protected"],
@@ -234,7 +233,7 @@ def _section(
         attacker=ensemble.headline,
         threshold=measured.threshold,
         asked=measured.attack.original.rows,
-        power=power_at(attack_sections.power(measured), FALSE_RATE),
+        power=power_at(audit_result.power(measured), FALSE_RATE),
         attributable_rate=row.attributable_rate,
         linkage_rate=row.linkage_rate,
         control_rate=row.control_rate,
@@ -249,7 +248,7 @@ def _section(
         beaten_by=[],
         clearly_beaten_by=[],
         feature_contribution=contribution,
-        attackers=attack_sections.attacker_rows(ensemble),
+        attackers=audit_result.attacker_rows(ensemble),
         lower_bound=not measured.attack.exact,
         warnings=warnings,
     )

@@ -17,7 +17,7 @@ from cvpl.wording import did_you_mean
 from cvpl.workflows.draws.command import CommandMechanism, is_command, split_command
 from cvpl.workflows.draws.function import call_with_generator, is_release
 from cvpl.workflows.draws.making import Draw, ReleaseNotMade
-from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
+from cvpl.workflows.made_tables import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 Kind = Literal["command", "function", "built_in"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cvpl import result as out
-from cvpl.assessment.gate import policy_outcome
+from cvpl.assessment.decision import policy_outcome
 from cvpl.config.written import PolicyConfig
 from cvpl.evaluation.policy import FALSE_RATE_OF, judge
 

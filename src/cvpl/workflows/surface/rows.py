@@ -8,13 +8,12 @@ from functools import cached_property
 from typing import Literal
 
 from cvpl import result as out
-from cvpl.assessment import attack_sections
-from cvpl.assessment.attacker_outcome import AttackerOutcome
-from cvpl.assessment.diagnostics.release_utility import release_utility
+from cvpl.assessment import audit_result
+from cvpl.assessment.audit_result import described
+from cvpl.assessment.combined import AttackerOutcome
+from cvpl.assessment.decision import doubts, notices, warning_sections
+from cvpl.assessment.diagnostics.release_questions import release_utility
 from cvpl.assessment.ensemble import EnsembleOutcome
-from cvpl.assessment.gate import doubts
-from cvpl.assessment.provenance import described
-from cvpl.assessment.warnings import notices, warning_sections
 from cvpl.evaluation.attack_figures import curve_points
 from cvpl.evaluation.measurement import Measurement, risk_by_control, risk_by_matches
 from cvpl.evaluation.truth import top1_hit_rate
@@ -101,10 +100,10 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
         threshold=measured.threshold,
         judged="linkage_rate" if read.risk is None else "risk",
         risk=read.risk,
-        linkage_rate=attack_sections.rate(measured),
-        control=attack_sections.control(measured),
-        attributable_rate=attack_sections.attributable(measured),
-        power=attack_sections.power(measured, ensemble.reading.false_rate),
+        linkage_rate=audit_result.rate(measured),
+        control=audit_result.control(measured),
+        attributable_rate=audit_result.attributable(measured),
+        power=audit_result.power(measured, ensemble.reading.false_rate),
         top1_hit_rate=None if measured.truth is None else top1_hit_rate(measured.truth),
         utility=useful,
         doubts=list(read.objections),

@@ -24,7 +24,7 @@ from cvpl.tables.evaluation_only import ROW_NUMBER, IdentityKeys
 from cvpl.workflows.draws.command import STRENGTH, CommandMechanism, is_command, split_command
 from cvpl.workflows.draws.function import call_with_generator, is_release
 from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, keeping_output, mechanism_seed, where_output_is
-from cvpl.workflows.protect import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
+from cvpl.workflows.made_tables import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,8 @@ from cvpl.result.mechanisms import Strength
 from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
 from cvpl.workflows.draws.making import FAILED, ReleaseNotMade
+from cvpl.workflows.made_tables import FAMILIES
 from cvpl.workflows.planned_audit import read_tables
-from cvpl.workflows.protect import FAMILIES
 from cvpl.workflows.surface.rows import utility_of
 from cvpl.workflows.surface.strengths import MechanismSweep, mechanism_sweep
 from cvpl.workflows.surface.sweep import EnsembleReading, Sweep

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from cvpl import result as out
-from cvpl.assessment import attack_sections
-from cvpl.assessment.attacker_outcome import AttackerOutcome
+from cvpl.assessment import audit_result
+from cvpl.assessment.audit_result import described, provenance
+from cvpl.assessment.combined import AttackerOutcome
+from cvpl.assessment.decision import attackers_left_out, closing_reasons, gate, too_many_labels, warning_sections
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome
-from cvpl.assessment.diagnostics.compared_control import compare_control
+from cvpl.assessment.diagnostics.release_questions import compare_control
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attackers
-from cvpl.assessment.gate import closing_reasons, gate
 from cvpl.assessment.planning.progress import ProgressCallback
-from cvpl.assessment.provenance import described, provenance
 from cvpl.assessment.sight import unread_findings, unseen_findings
-from cvpl.assessment.warnings import attackers_left_out, too_many_labels, warning_sections
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.contradictions import AuditWarning
@@ -47,7 +46,7 @@ class EnsembleReading:
         unseen = unseen_findings(ensemble, resolved, inputs)
         reasons = gate(ensemble, headline, None, target, {}, unseen, disclosure)[0].reasons
         risk = disclosure.published_or_none(ensemble.risk)
-        rate = disclosure.published(attack_sections.rate(headline))
+        rate = disclosure.published(audit_result.rate(headline))
         figure: JudgedFigure = "linkage_rate" if risk is None else "risk"
         return cls(tuple(ensemble.outcomes), ensemble.headline, figure, risk or rate, tuple(reasons))
 

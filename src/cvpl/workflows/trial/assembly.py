@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cvpl import result as out
-from cvpl.assessment.gate import closing_reasons
-from cvpl.assessment.provenance import provenance
-from cvpl.assessment.verdict import findings_of_draws
-from cvpl.assessment.warnings import warning_sections
+from cvpl.assessment.audit_result import provenance
+from cvpl.assessment.decision import closing_reasons, findings_of_draws, warning_sections
 from cvpl.evaluation.contradictions import AuditWarning
 from cvpl.evaluation.rates import FALSE_RATES
 from cvpl.evaluation.trials.people import RATE_BINS, exposure

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.provenance import versions
+from cvpl.assessment.audit_result import versions
 from cvpl.files import record_kept, write_whole
 from cvpl.result import Finding
 from cvpl.workflows.fingerprints import code_digest, file_digest

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from cvpl.assessment.decision import warning_sections
 from cvpl.assessment.planning.progress import ProgressCallback, RisingProgress, ignore_progress, parts
-from cvpl.assessment.warnings import warning_sections
 from cvpl.config.loading import ConfigLike, load, named_files
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import CvplError, UsageError
@@ -29,8 +29,8 @@ from cvpl.wording import stopped
 from cvpl.workflows.draws.making import FAILED, ReleaseNotMade, changed_columns, where_output_is
 from cvpl.workflows.draws.mechanism import MechanismRunner, find_mechanism
 from cvpl.workflows.fingerprints import file_digest
+from cvpl.workflows.made_tables import Strength
 from cvpl.workflows.proposal import Proposal
-from cvpl.workflows.protect import Strength
 from cvpl.workflows.trial.assembly import FinishedTrial, assemble
 from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
 from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
