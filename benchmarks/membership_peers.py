@@ -40,7 +40,8 @@ from adult_study import RELEASES
 from against_peers import TOOLS, environment
 from cvpl.attack.attack import attack
 from cvpl.config.loading import load
-from cvpl.evaluation.rates import FALSE_RATES, power_at
+from cvpl.estimates import FALSE_RATES
+from cvpl.evaluation.rates import power_at
 from cvpl.randomness import stream
 from cvpl.tables.pair import read_inputs
 from paired_power import CrossFitted, Scores, draws, interval, once, ranked_and_checked

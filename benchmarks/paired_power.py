@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cvpl.evaluation.rates import FALSE_RATES, comparable, power_at
+from cvpl.estimates import FALSE_RATES
+from cvpl.evaluation.rates import comparable, power_at
 
 REPLICATES = 1000
 FOLDS = 5

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_Shares = TypeVar("_Shares", "float", "NDArray[np.float64]")
 
 FALSE_RATE = 0.05
 """The false-positive rate at which power, and any score without its own threshold, is read."""
+FALSE_RATES = (0.01, FALSE_RATE, 0.10)
+"""The false-positive rates at which power is published."""
 CONFIDENCE = 0.95
 """The confidence of an interval that is not corrected for anything."""
 NO_METHOD = "none"
@@ -43,6 +52,6 @@ class Estimate:
         return self.mapped(lambda share: beyond_chance(share, chance))
 
 
-def beyond_chance(share: float, chance: float) -> float:
+def beyond_chance(share: _Shares, chance: _Shares) -> _Shares:
     """(share - chance) / (1 - chance): the part of a share that chance does not explain, for a chance below 1."""
     return (share - chance) / (1 - chance)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
+from cvpl.estimates import FALSE_RATES
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.rates import FALSE_RATES, Roc
+from cvpl.evaluation.rates import Roc
 from cvpl.evaluation.truth import Truth
 from cvpl.operators.similarity.match_agreement import FittedParameters, Parameters
 from cvpl_paper.baselines.fellegi_sunter import START_M, FellegiSunter, Links, figures, fit_fellegi_sunter, link

@@ -17,11 +17,12 @@ from cvpl.assessment.diagnostics.validity import leave_one_out
 from cvpl.attack.attack import attack
 from cvpl.attack.embedding import linear
 from cvpl.attack.table_blocks import hyperplanes
+from cvpl.estimates import FALSE_RATES
 from cvpl.evaluation import rates, truth
 from cvpl.evaluation.attack_figures import growth_law
 from cvpl.evaluation.columns import split_links, structural
 from cvpl.evaluation.measurement import measure
-from cvpl.evaluation.rates import FALSE_RATES, attributable_rate, power_at, smallest_threshold
+from cvpl.evaluation.rates import attributable_rate, power_at, smallest_threshold
 from cvpl.evaluation.truth import exceedance
 from cvpl.search.machine import Budget
 from examples import TIMES, examples

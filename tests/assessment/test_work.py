@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cvpl.assessment.planning.attack_cost import Cost
+from cvpl.assessment.planning.attack_cost import Cost, Speed, measure_speed
 from cvpl.assessment.planning.progress import Phase
 from cvpl.assessment.planning.resources import ResourceEstimate
-from cvpl.assessment.planning.speed import Speed, measure_speed
 from cvpl.assessment.planning.work import Work
 from cvpl.reports.plan import plan_lines
 from cvpl.workflows import audit as audit_module

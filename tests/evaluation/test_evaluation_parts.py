@@ -35,7 +35,7 @@ from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.tables.columns import ColumnSpec, Labels
-from cvpl.workflows.surface.regions import rises, steep_cells
+from cvpl.workflows.surface.sweep import rises, steep_cells
 
 
 @pytest.mark.parametrize("share", [0.08, 0.5, 0.9])

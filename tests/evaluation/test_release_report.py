@@ -12,7 +12,7 @@ import cvpl
 from cvpl.config.loading import load
 from cvpl.errors import InputError
 from cvpl.evaluation.columns import relation
-from cvpl.evaluation.tail import tail_rows
+from cvpl.evaluation.groups.subgroups import tail_rows
 from cvpl.reports.page import report_page
 from cvpl.tables.columns import Labels, Numbers
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import second_reader
-from cvpl.assessment.planning.speed import Speed
+from cvpl.assessment.planning.attack_cost import Speed
 from cvpl.cli.main import run
 from cvpl.config.loading import load
 from cvpl.result.publishing import Disclosure

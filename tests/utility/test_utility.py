@@ -30,7 +30,7 @@ from cvpl.utility import (
     marginal_similarity,
     utility,
 )
-from cvpl.utility.ridge import LinearModel
+from cvpl.utility.downstream import LinearModel
 from examples import examples
 from worlds import COLUMNS, make_pair, worlds
 

@@ -29,9 +29,8 @@ from cvpl.reports.terminal import show
 from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
 from cvpl.result.file import read_any, read_result
 from cvpl.workflows.benchmark import benchmark as benchmarking
-from cvpl.workflows.benchmark import kept_results as fingerprinting
-from cvpl.workflows.benchmark.kept_results import KeptResults, fingerprint
-from cvpl.workflows.benchmark.leaderboard import in_order
+from cvpl.workflows.benchmark import leaderboard as fingerprinting
+from cvpl.workflows.benchmark.leaderboard import KeptResults, fingerprint, in_order
 from examples import examples
 from shared_data import SHARED, needs_data
 

@@ -27,8 +27,8 @@ from cvpl.result import SurfaceResult, surface_schema
 from cvpl.workflows.made_tables import CONFIG as DEMO
 from cvpl.workflows.made_tables import Protector
 from cvpl.workflows.surface import sweep
-from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from cvpl.workflows.surface.strengths import mechanism_sweep
+from cvpl.workflows.surface.sweep import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
 from examples import TIMES, examples_apart
 
 ROWS = 300

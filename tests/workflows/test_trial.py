@@ -23,10 +23,9 @@ import cvpl
 from cvpl.answers.sentences import trial_answer
 from cvpl.cli.main import run
 from cvpl.config.loading import load
-from cvpl.workflows.draws.command import CommandStopped, CommandTimeout, filled, run_command, split_command
-from cvpl.workflows.trial.membership import balanced, coins
-from cvpl.workflows.trial.people import canonical_units, read_people
-from cvpl.workflows.trial.rounds import draw_seed
+from cvpl.workflows.draws.mechanism import CommandStopped, CommandTimeout, filled, run_command, split_command
+from cvpl.workflows.trial.assembly import balanced, coins
+from cvpl.workflows.trial.rounds import canonical_units, draw_seed, read_people
 from trial_people import CONFIG, PEOPLE, drawn
 
 COPY = "cp {input} {output}"

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl.estimates import beyond_chance
 from cvpl.operators.similarity import RarityMeasure
 from cvpl.operators.similarity.agreement import AgreementScorer
 from cvpl.operators.similarity.measure import Tolerances
@@ -100,7 +101,7 @@ def _of_matches(shares: Floats, chances: Floats) -> Floats:
 
     Most pairs may be no matches. The cut that stands out most from chance tells how many are; the rest agree by chance.
     """
-    excess = (shares - chances) / (1 - chances)
+    excess = beyond_chance(shares, chances)
     matches = float(excess.max())
     if matches <= 0:
         return chances

@@ -118,7 +118,7 @@ def surface_command(
         read = [original, release, control, *named_files(config)]
         check_outputs([out / name for name in SURFACE_FILES], read, overwrite=overwrite)
 
-    from cvpl.workflows.draws.making import FAILED  # noqa: PLC0415
+    from cvpl.workflows.draws.mechanism import FAILED  # noqa: PLC0415
     from cvpl.workflows.surface.surface import BLOCKING, surface  # noqa: PLC0415
 
     listed = None if strengths is None else [item.strip() for item in strengths.split(",") if item.strip()]

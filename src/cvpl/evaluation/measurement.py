@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
-from cvpl.estimates import CONFIDENCE, FALSE_RATE, Estimate
+from cvpl.estimates import CONFIDENCE, FALSE_RATE, FALSE_RATES, Estimate
 from cvpl.evaluation.intervals.bounds import (
     FEW_RECORDS,
     LEAST_EFFECT,
@@ -36,7 +36,6 @@ from cvpl.evaluation.intervals.bounds import (
 )
 from cvpl.evaluation.intervals.intervals import Method, Uncertainty, attributable_from_power, offer, refused_interval
 from cvpl.evaluation.rates import (
-    FALSE_RATES,
     Basis,
     Roc,
     attack_rates,

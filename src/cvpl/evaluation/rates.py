@@ -160,7 +160,6 @@ def integrated_risk(best: Floats, thresholds: Floats) -> float:
 
 Basis = Literal["control", "own_match_left_out"]
 
-FALSE_RATES = (0.01, FALSE_RATE, 0.10)
 _DECIMALS = 9
 """The decimals up to which two scores are compared: the last bits depend on the order in which a sum is taken."""
 

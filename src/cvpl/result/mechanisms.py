@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from cvpl.estimates import FALSE_RATE
+from cvpl.estimates import FALSE_RATES
 from cvpl.result.audit import PolicyOutcome, Provenance
 from cvpl.result.document import Document, interval_columns
 from cvpl.result.figures import Attributable, Canaries, Control, CurvePoint, Picked, Power, Rate
@@ -445,13 +445,10 @@ class TrialResult(Document):
             "inside": [item.inside for item in self.rounds],
             "outside": [item.outside for item in self.rounds],
             "released": [item.released for item in self.rounds],
-            **{f"power_at_{rate:.0%}".rstrip("%"): [power(item, rate) for item in self.rounds] for rate in _RATES},
+            **{f"power_at_{rate:.0%}".rstrip("%"): [power(item, rate) for item in self.rounds] for rate in FALSE_RATES},
             "top1_hit_rate": [item.top1_hit_rate for item in self.rounds],
             "failed": [None if item.failed is None else item.failed.reason for item in self.rounds],
         }
-
-
-_RATES = (0.01, FALSE_RATE, 0.10)
 
 
 def trial_schema() -> dict[str, Any]:

@@ -10,10 +10,14 @@ mean.
 """
 
 from cvpl.utility.combined import Utility, utility
-from cvpl.utility.correlation import CorrelationPreservation, correlation_preservation
-from cvpl.utility.distance import DistancePreservation, distance_preservation
 from cvpl.utility.downstream import DownstreamAccuracy, TargetAccuracy, downstream_accuracy
 from cvpl.utility.marginal import MarginalSimilarity, jensen_shannon, marginal_similarity
+from cvpl.utility.structure import (
+    CorrelationPreservation,
+    DistancePreservation,
+    correlation_preservation,
+    distance_preservation,
+)
 
 __all__ = [
     "CorrelationPreservation",

@@ -1,19 +1,24 @@
-"""The four figures of utility, and their mean."""
+"""The four figures of utility, their mean, and those that several releases have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.vectorization import Vectorization
+from cvpl.result import UtilityFigures
 from cvpl.tables.columns import Pair
-from cvpl.utility.correlation import CorrelationPreservation, correlation_preservation
-from cvpl.utility.distance import DistancePreservation, distance_preservation
 from cvpl.utility.downstream import DownstreamAccuracy, downstream_accuracy
 from cvpl.utility.marginal import MarginalSimilarity, marginal_similarity
+from cvpl.utility.structure import (
+    CorrelationPreservation,
+    DistancePreservation,
+    correlation_preservation,
+    distance_preservation,
+)
 
 Rows = NDArray[np.signedinteger]
 
@@ -69,3 +74,24 @@ def utility(
         downstream=downstream_accuracy(pair, vectorization, rng),
         distance=distance_preservation(pair, space, rng, matches=matches),
     )
+
+
+FIGURES = ("correlation_preservation", "marginal_similarity", "downstream_accuracy_ratio", "distance_preservation")
+
+
+def shared_figures(found: Sequence[UtilityFigures]) -> list[str]:
+    """The figures that all releases have; empty without a release.
+
+    Distances count only if those of the same people were compared in every release, since the figure for distributions
+    of distances is close to 1 for almost any release.
+    """
+    names = [name for name in FIGURES if found and all(getattr(item, name) is not None for item in found)]
+    if any(item.distance_basis != "same_people" for item in found):
+        names = [name for name in names if name != "distance_preservation"]
+    return names
+
+
+def mean_of(kept: UtilityFigures, names: Sequence[str]) -> float | None:
+    """The mean of the named figures that are defined; None if there is none."""
+    values = [value for name in names if (value := getattr(kept, name)) is not None]
+    return float(np.mean(values)) if values else None

@@ -12,9 +12,9 @@ from typing import Literal
 from cvpl import result as out
 from cvpl.assessment.decision import warning_sections
 from cvpl.assessment.ensemble import EnsembleOutcome
+from cvpl.assessment.planning.attack_cost import measure_speed
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, WholeProgress, ignore_progress
 from cvpl.assessment.planning.resources import ResourceEstimate, estimate_resources
-from cvpl.assessment.planning.speed import measure_speed
 from cvpl.assessment.planning.work import Work
 from cvpl.attack.saved_projection import save_projection
 from cvpl.config.loading import ConfigLike, LimitsLike, named_files

@@ -20,9 +20,8 @@ from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.columns import column_techniques
-from cvpl.evaluation.groups.subgroups import Subgroups
+from cvpl.evaluation.groups.subgroups import Subgroups, tail
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.tail import tail
 from cvpl.randomness import stream
 from cvpl.result import (
     ColumnTechnique,

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.estimates import FALSE_RATE, Estimate
+from cvpl.estimates import FALSE_RATE, FALSE_RATES, Estimate
 from cvpl.evaluation.groups.units import people_draw
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import Uncertainty, attributable_from_power
-from cvpl.evaluation.rates import FALSE_RATES, AttackRates, attack_rates
+from cvpl.evaluation.rates import AttackRates, attack_rates
 from cvpl.operators.blocking import Key, scheme_codes
 from cvpl.operators.threshold import DEFAULT
 from cvpl.randomness import stream

@@ -1,14 +1,20 @@
-"""The cost of one attack, from counts that are known before it.
+"""The cost of one attack, from counts that are known before it, and how fast this machine is.
 
 The counts are records, columns, features (the width of the vectors), people who are searched, and their candidates;
 candidates and features are counted in a sample of the tables. The constants below are seconds of the reference core
 (`speed`), fitted to the times of audits of tables of many kinds (`benchmarks/plan.py`). A plan should be right within a
 factor of two, so what takes a small part of every audit has no constant of its own. Some work is done by one core, some
 is spread over all workers. Attackers share work as the attack itself does (`shared_work`).
+
+How fast this machine is, measured in some tens of milliseconds. Two measurements tell apart what processors differ in:
+a matrix product in single precision, which uses wide registers, and a stable sort, which stands for all plain work;
+other sorts use wide registers where there are any. Both are short and repeated, and the fastest counts. How much of the
+time this process had a core to itself tells how busy the machine is with other programs.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Hashable
 from copy import copy
@@ -19,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 
 from cvpl.assessment.diagnostics.validity import SCREENED
-from cvpl.assessment.planning.speed import REFERENCE, Speed
 from cvpl.attack import interpolation, tolerances
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
@@ -29,8 +34,54 @@ from cvpl.operators.alignment import detect
 from cvpl.operators.similarity.match_agreement import asked_originals
 from cvpl.operators.vectorization import FeatureSpace, with_a_feature_each
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
+from cvpl.search.machine import one_blas_thread
 from cvpl.tables.columns import Table
 from cvpl.tables.pair import Inputs
+
+_REPEATS = 25
+_SIDE = 256
+_SORTED = 20_000
+_PRODUCT_SECONDS = 1.0e-3
+"""The time of the product on the reference core, ..."""
+_SORT_SECONDS = 1.25e-3
+"""... and that of the sort."""
+_LEAST_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How many times as long as the reference core one core takes for matrix products, and for plain work.
+
+    `share` is the part of a core that other programs leave to a thread.
+    """
+
+    product: float = 1.0
+    plain: float = 1.0
+    share: float = 1.0
+
+
+REFERENCE = Speed()
+
+
+def measure_speed() -> Speed:
+    """Measure this machine."""
+    rng = np.random.default_rng(0)
+    matrix, numbers = rng.random((_SIDE, _SIDE), dtype=np.float32), rng.random(_SORTED)
+    with one_blas_thread():
+        began, used = time.perf_counter(), time.thread_time()
+        product, sort = _fastest(lambda: matrix @ matrix), _fastest(lambda: np.sort(numbers, kind="stable"))
+        share = (time.thread_time() - used) / max(time.perf_counter() - began, 1e-9)
+    return Speed(product / _PRODUCT_SECONDS, sort / _SORT_SECONDS, min(1.0, max(_LEAST_SHARE, share)))
+
+
+def _fastest(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(_REPEATS):
+        begin = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
 
 SAMPLE = 1_000
 """The records of a table in which candidates are counted."""

@@ -12,15 +12,16 @@ from cvpl.assessment.diagnostics import canaries, inference, sensitivity, validi
 from cvpl.assessment.planning.attack_cost import (
     COMPILER,
     PERSON,
+    REFERENCE,
     AttackCosts,
     Compared,
     Cost,
     Searched,
     SharedCosts,
+    Speed,
     cores,
 )
 from cvpl.assessment.planning.progress import QUICK_LOOK, SCREENING, Phase, Step, labelled
-from cvpl.assessment.planning.speed import REFERENCE, Speed
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig

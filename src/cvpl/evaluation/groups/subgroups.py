@@ -4,6 +4,10 @@ An average may be low while one group is linked nearly always. But the largest o
 all intervals hold simultaneously, at 95% over all rows of all tables (Bonferroni), and the maximum has its row's.
 
 Rows of one unit (a household, an account, a person with several rows) are drawn together.
+
+The tail: the most exposed tenth and hundredth of people, beside the mean. Who is most exposed is settled before the
+attack, by rarity: how few others share a person's values. Choosing those who were linked would only repeat the result.
+`rarity_deciles` has the same order.
 """
 
 from __future__ import annotations
@@ -20,7 +24,9 @@ from numpy.typing import NDArray
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.groups.suppression import hidden_shares, pooled_rows, published_ranges
 from cvpl.evaluation.intervals.bounds import Component, sampling_design, wilson_bounds
+from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.rates import attributable_rate
+from cvpl.result import TailShare
 from cvpl.result.publishing import SUPPRESS_BELOW, RoundingGrid, grid_of, rounded_count
 from cvpl.tables.columns import ColumnData, Labels, Table
 
@@ -444,3 +450,47 @@ def _maximum(found: Subgroups, tables: tuple[GroupTable, ...], average: float, w
     low = next((new.low for _, row, new in pairs if row.low == most.low and new.low is not None), whole.down(most.low))
     high = next((new.high for _, row, new in pairs if row.high == most.high), whole.up(most.high))
     return replace(most, estimate=estimate, low=min(low, estimate), high=1.0 if high is None else max(high, estimate))
+
+
+SHARES = (0.01, 0.1, 1.0)
+"""The rarest hundredth, the rarest tenth, everybody."""
+FEWEST = 20
+"""The fewest people of a row."""
+
+
+def tail(measured: Measurement) -> list[TailShare]:
+    """The rarest hundredth and tenth, and everybody; empty if links are not defined."""
+    linked = measured.linked
+    if linked is None:
+        return []
+    done, truth = measured.attack, measured.truth
+    own, _ = rarity(done.held)
+    hit = None if truth is None else np.where(truth.has_match, truth.hit, np.nan)
+    originals = measured.spread.originals
+    unit = originals.unit if originals.alike else None
+    return tail_rows(own, linked[0], hit, unit)
+
+
+def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, unit: Ints | None = None) -> list[TailShare]:
+    """The rows of the tail; a share of fewer than 20 people has none.
+
+    The rarest share p are the ⌈p n⌉ people with the highest rarity `rare`, and all who are as rare as the last of them.
+    `hit` is NaN for people without a known match. The interval is Wilson's at 95%; `right` is null if fewer than 20 of
+    them have one.
+    """
+    found = []
+    for share in SHARES:
+        count = int(np.ceil(share * len(rare) - 1e-9))
+        if count < FEWEST:
+            continue
+        inside = rare >= np.partition(rare, len(rare) - count)[len(rare) - count]
+        values = linked[inside]
+        rate = float(values.mean())
+        own = None if unit is None else unit[inside]
+        design = sampling_design([Component(values, own)], least=1.0, alike=unit is not None)
+        known = np.zeros(0) if hit is None else hit[inside & ~np.isnan(hit)]
+        right = float(known.mean()) if len(known) >= FEWEST else None
+        low, high = design.cautious_ends(rate, len(values), CONFIDENCE)
+        people = int(inside.sum())
+        found.append(TailShare(share=share, people=people, linked=rate, low=low, high=high, right=right))
+    return found

@@ -26,8 +26,7 @@ from cvpl.interruption import is_interruption
 from cvpl.search.machine import one_blas_thread
 from cvpl.wording import unknown_names
 from cvpl.workflows.audit import audit
-from cvpl.workflows.benchmark.kept_results import AuditedRelease, KeptResults, fingerprint
-from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, board
+from cvpl.workflows.benchmark.leaderboard import AttemptedRelease, AuditedRelease, KeptResults, board, fingerprint
 from cvpl.workflows.planned_audit import read_tables
 
 _AUDIT_AND_UTILITY = (0.9, 0.1)

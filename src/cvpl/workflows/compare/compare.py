@@ -24,12 +24,19 @@ from cvpl.errors import UsageError
 from cvpl.estimates import FALSE_RATE
 from cvpl.files import private_folder
 from cvpl.search.machine import one_blas_thread
-from cvpl.workflows.compare.draws import MechanismRun, measure_mechanism
-from cvpl.workflows.compare.inputs import NamedRelease, check_releases, named, resolve
-from cvpl.workflows.compare.mechanisms import named_mechanisms
-from cvpl.workflows.compare.one_release import AttackedRelease, control_likeness, measure_release, published
+from cvpl.workflows.compare.mechanisms import MechanismRun, measure_mechanism, named_mechanisms
+from cvpl.workflows.compare.one_release import (
+    AttackedRelease,
+    NamedRelease,
+    check_releases,
+    control_likeness,
+    measure_release,
+    named,
+    published,
+    resolve,
+)
 from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
-from cvpl.workflows.draws.making import FAILED
+from cvpl.workflows.draws.mechanism import FAILED
 
 DRAWS = 5
 

@@ -15,7 +15,7 @@ from cvpl.evaluation.intervals.paired import Difference, FigureEstimate, Searche
 from cvpl.evaluation.ordering import RankRange, beaten_by, places, places_by_value
 from cvpl.result.publishing import Disclosure
 from cvpl.result.verdict import blind
-from cvpl.utility.compared import mean_of, shared_figures
+from cvpl.utility.combined import mean_of, shared_figures
 
 Ints = NDArray[np.int64]
 Figure = Literal["risk", "attributable_rate"]

@@ -1,4 +1,4 @@
-"""What several draws of a mechanism say together: which attackers count, and which of them is the strongest."""
+"""What several draws of a mechanism say together: who counts, who is the strongest, and whether policies are met."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cvpl import result as out
+from cvpl.assessment.decision import policy_outcome
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.config.written import PolicyConfig
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.measurement import Measurement
+from cvpl.evaluation.policy import FALSE_RATE_OF, judge
 
 Floats = NDArray[np.float64]
 Faults = Mapping[str, tuple[str, ...]]
@@ -138,3 +142,28 @@ def measure_powers(
         except ValueError as error:
             without[name] = (str(error),)
     return powers, without
+
+
+def draw_policies(
+    written: PolicyConfig | tuple[PolicyConfig, ...] | None,
+    risk: out.Risk | out.TrialRisk | None,
+    power_at: Callable[[float], out.Power | out.TrialPower | None],
+    attacker: str | None,
+    doubts: tuple[str, ...] = (),
+) -> list[out.PolicyOutcome]:
+    """One outcome for each policy; figures are those that are published, the mean over draws and its interval.
+
+    Only the risk and the power are read over draws; any other figure is unknown, and its policy is not met. Each of
+    `doubts` closes the gate for every policy.
+    """
+    outcomes = []
+    for policy in () if written is None else written if isinstance(written, tuple) else (written,):
+        value = None
+        if policy.figure == "risk" and risk is not None:
+            value = risk.high if policy.bound == "high" else risk.estimate
+        elif policy.figure in FALSE_RATE_OF and (power := power_at(FALSE_RATE_OF[policy.figure])) is not None:
+            value = power.high if policy.bound == "high" else power.power
+        unknown = "only the risk and the power are read over draws"
+        decided = judge(policy.figure, policy.bound, policy.limit, value, doubts, unknown)
+        outcomes.append(policy_outcome(policy, decided, attacker))
+    return outcomes

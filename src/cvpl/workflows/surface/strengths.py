@@ -21,9 +21,19 @@ from cvpl.files import private_folder
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.randomness import stream
 from cvpl.tables.evaluation_only import ROW_NUMBER, IdentityKeys
-from cvpl.workflows.draws.command import STRENGTH, CommandMechanism, is_command, split_command
-from cvpl.workflows.draws.function import call_with_generator, is_release
-from cvpl.workflows.draws.making import ReleaseNotMade, copied_table, keeping_output, mechanism_seed, where_output_is
+from cvpl.workflows.draws.mechanism import (
+    STRENGTH,
+    CommandMechanism,
+    ReleaseNotMade,
+    call_with_generator,
+    copied_table,
+    is_command,
+    is_release,
+    keeping_output,
+    mechanism_seed,
+    split_command,
+    where_output_is,
+)
 from cvpl.workflows.made_tables import FAMILIES, ORIGINAL_ROW, Method, Protector, Strength
 
 

@@ -31,12 +31,11 @@ from cvpl.operators.blocking import Lsh
 from cvpl.result.mechanisms import Strength
 from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.draws.making import FAILED, ReleaseNotMade
+from cvpl.workflows.draws.mechanism import FAILED, ReleaseNotMade
 from cvpl.workflows.made_tables import FAMILIES
 from cvpl.workflows.planned_audit import read_tables
-from cvpl.workflows.surface.rows import utility_of
 from cvpl.workflows.surface.strengths import MechanismSweep, mechanism_sweep
-from cvpl.workflows.surface.sweep import EnsembleReading, Sweep
+from cvpl.workflows.surface.sweep import EnsembleReading, Sweep, utility_of
 
 BLOCKING = "blocking"
 """Instead of a mechanism: sweep the granularity of the blocking on a given release."""

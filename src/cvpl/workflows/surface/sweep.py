@@ -1,31 +1,45 @@
-"""A running sweep: its attacker, the rows so far, and the surface made from them."""
+"""A running sweep: its attacker, a row for each strength, the regions, and the surface made from them.
+
+Regions of a risk surface R(strength, τ): where it is low, where it is steep, and where it stays low. A surface is given
+as rows, one per strength from the weakest to the strongest, over the same thresholds (or false-positive rates). Unknown
+values are None.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from cvpl import result as out
 from cvpl.assessment import audit_result
 from cvpl.assessment.audit_result import described, provenance
 from cvpl.assessment.combined import AttackerOutcome
-from cvpl.assessment.decision import attackers_left_out, closing_reasons, gate, too_many_labels, warning_sections
+from cvpl.assessment.decision import (
+    attackers_left_out,
+    closing_reasons,
+    doubts,
+    gate,
+    notices,
+    too_many_labels,
+    warning_sections,
+)
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome
-from cvpl.assessment.diagnostics.release_questions import compare_control
+from cvpl.assessment.diagnostics.release_questions import compare_control, release_utility
 from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few_people
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker, run_attackers
 from cvpl.assessment.planning.progress import ProgressCallback
 from cvpl.assessment.sight import unread_findings, unseen_findings
 from cvpl.attack.attacker import Attacker
 from cvpl.config.resolved import ResolvedConfig
+from cvpl.evaluation.attack_figures import curve_points
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.measurement import RiskReading
+from cvpl.evaluation.measurement import Measurement, RiskReading, risk_by_control, risk_by_matches
+from cvpl.evaluation.truth import top1_hit_rate
 from cvpl.result.mechanisms import JudgedFigure, Strength
 from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
-from cvpl.workflows.surface.regions import HIGH_SENSITIVITY, isolated, rises, weakest_inside
-from cvpl.workflows.surface.rows import AttackReading, setting_row, with_steepness
 
 
 @dataclass(frozen=True)
@@ -253,3 +267,211 @@ def _notices(ensemble: EnsembleOutcome, inputs: Inputs, resolved: ResolvedConfig
     if likeness is not None:
         found += [AuditWarning("control_unlike", alarm) for alarm in likeness.figures.alarms]
     return found + few_people(resolved, inputs)
+
+
+def utility_of(inputs: Inputs, outcome: AttackerOutcome) -> out.MeanUtility:
+    """The utility of the release by the attacker's features, so that both describe the same structure."""
+    done = outcome.measured.attack
+    found = release_utility(inputs, done.attacker.vectorization, done.seed)
+    return out.MeanUtility(mean=found.mean, distance_basis=found.distance.basis, **found.figures)
+
+
+@dataclass(frozen=True, eq=False)
+class AttackReading:
+    """One attack at one strength, the number of attackers it was picked from, and the confidence of its intervals.
+
+    Its figures are as they are published, by `disclosure`. `unseen` is what no attacker sees in the release.
+    """
+
+    ensemble: EnsembleOutcome
+    among: int
+    confidence: float
+    target: float | None
+    disclosure: Disclosure
+    unseen: tuple[str, ...] = ()
+
+    @cached_property
+    def measured(self) -> Measurement:
+        """The figures with intervals corrected for the pick."""
+        return self.ensemble.chosen.measured.at_confidence(self.confidence)
+
+    @cached_property
+    def risk(self) -> out.Risk | None:
+        """The risk at this strength; None if it is unknown."""
+        name, measured, rate = self.ensemble.headline, self.measured, self.ensemble.reading.false_rate
+        if rate is not None and measured.has_control:
+            by_control = risk_by_control(name, measured, rate, self.confidence, self.among)
+            return self._bounded(self.disclosure.published(by_control))
+        return self.disclosure.published_or_none(risk_by_matches(name, measured, self.confidence, self.among))
+
+    def _bounded(self, risk: out.Risk) -> out.Risk:
+        """Nothing bounds what attackers cannot see."""
+        return risk.model_copy(update={"high": 1.0}) if self.unseen and risk.high is not None else risk
+
+    @property
+    def looks_safe(self) -> bool:
+        """Whether the risk is within the target or, without one, cannot be told from 0: then attackers must see."""
+        risk = self.risk
+        return bool(self.meets_target) if self.target is not None else risk is None or risk.low is None or risk.low <= 0
+
+    @cached_property
+    def objections(self) -> tuple[str, ...]:
+        """Why the risk does not count as within the target, apart from its own upper end."""
+        found = (
+            *doubts(self.ensemble, self.measured, "risk"),
+            *_found_more(self.measured, self.target, self.disclosure),
+            *self.unseen,
+        )
+        if self.target is not None and self.risk is None:
+            return (*found, "the risk is unknown: there is neither a control nor a known match")
+        return found
+
+    @property
+    def meets_target(self) -> bool | None:
+        """Whether the upper end of the risk is at most the target and nothing contradicts it; None without a target."""
+        high = None if self.risk is None else self.risk.high
+        return _meets(high, self.target, contradicted=bool(self.objections))
+
+
+def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
+    """One strength's row: risk, rates at the threshold, and cells; steep cells are marked later."""
+    measured, ensemble = read.measured, read.ensemble
+    done = measured.attack
+    warned = notices(measured, ensemble, inputs, None, read.disclosure)
+    setting = out.SurfaceSetting(
+        strength=strength,
+        release=described(inputs)["protected"],
+        asked=done.original.rows,
+        pairs=done.blocks.pairs,
+        threshold=measured.threshold,
+        judged="linkage_rate" if read.risk is None else "risk",
+        risk=read.risk,
+        linkage_rate=audit_result.rate(measured),
+        control=audit_result.control(measured),
+        attributable_rate=audit_result.attributable(measured),
+        power=audit_result.power(measured, ensemble.reading.false_rate),
+        top1_hit_rate=None if measured.truth is None else top1_hit_rate(measured.truth),
+        utility=useful,
+        doubts=list(read.objections),
+        safe=read.meets_target,
+        cells=_cells(read),
+        warnings=warning_sections(warned),
+    )
+    return read.disclosure.published(setting)
+
+
+def with_steepness(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSetting]:
+    """The rows with their steep cells marked, by rate."""
+    rates = [[_rate(cell) for cell in row.cells] for row in rows]
+    steep = steep_cells(rates, HIGH_SENSITIVITY)
+    return [
+        row.model_copy(
+            update={
+                "cells": [
+                    cell.model_copy(update={"steep": is_steep}) for cell, is_steep in zip(row.cells, marks, strict=True)
+                ]
+            }
+        )
+        for row, marks in zip(rows, steep, strict=True)
+    ]
+
+
+def _rate(cell: out.SurfaceCell) -> float | None:
+    return cell.linkage_rate if cell.attributable_rate is None else cell.attributable_rate
+
+
+def _cells(read: AttackReading) -> list[out.SurfaceCell]:
+    measured, figure = read.measured, _figure(read.measured)
+    cells = []
+    for exact in curve_points(measured):
+        point = read.disclosure.published(exact)
+        at = measured if exact.threshold is None else measured.read_at(exact.threshold)
+        contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.meets_target is False
+        high = point.high if figure == "linkage_rate" else point.attributable_high
+        safe = _meets(high, read.target, contradicted=contradicted)
+        cells.append(out.SurfaceCell(**point.model_dump(), contradicted=contradicted, safe=safe))
+    return cells
+
+
+def _figure(measured: Measurement) -> Literal["attributable_rate", "linkage_rate"]:
+    return "linkage_rate" if measured.basis is None else "attributable_rate"
+
+
+def _found_more(measured: Measurement, target: float | None, disclosure: Disclosure) -> tuple[str, ...]:
+    """If the best candidate is the right person for more than the target, no rate below it counts."""
+    hits = None if measured.truth is None else top1_hit_rate(measured.truth)
+    if target is None or hits is None or hits <= target:
+        return ()
+    shown = disclosure.grid("matched").up(hits)
+    return (f"the best candidate is the right person for {shown:.1%}, more than the target",)
+
+
+def _meets(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
+    """Whether the upper end is at most the target and nothing contradicts it; None without a target."""
+    return None if target is None else high is not None and high <= target and not contradicted
+
+
+HIGH_SENSITIVITY = 0.05
+"""The largest change of the rate between neighbouring cells that does not count as steep: five percentage points.
+
+Between thresholds, which are 0.01 apart, this is the slope at which an audit warns of a steep threshold: 10 points
+within 0.02. Between strengths it is the same, whatever their distance: users who change the strength by one of the
+tried steps should know if the result changes with it.
+"""
+
+Rates = Sequence[Sequence[float | None]]
+
+
+def steep_cells(rates: Rates, most: float = HIGH_SENSITIVITY) -> list[list[bool]]:
+    """The cells of high sensitivity: some neighbour's rate differs by more than `most`.
+
+    steep(i, j) = max over neighbours (a, b) of |R(i, j) - R(a, b)| > most
+
+    Neighbours are the cells of the same strength at the adjacent thresholds, and those of the adjacent strengths at the
+    same threshold. Both sides of a step are steep. An unknown rate makes no neighbour steep.
+    """
+    steep = [[False] * len(row) for row in rates]
+    for i, row in enumerate(rates):
+        for j, rate in enumerate(row):
+            for a, b in ((i + 1, j), (i, j + 1)):
+                if a < len(rates) and b < len(rates[a]) and _differ_by_more(rate, rates[a][b], most):
+                    steep[i][j] = steep[a][b] = True
+    return steep
+
+
+def weakest_inside(inside: Sequence[bool]) -> int | None:
+    """The weakest setting from which all are inside: the smallest i with inside[i], inside[i + 1], ... all true.
+
+    A setting that is inside while a stronger one is not may be so by chance, and is not returned. None if even the
+    strongest is outside. Going from the strongest down and stopping at the first that is outside is a sequence of tests
+    in a fixed order: the probability of returning a setting whose true rate is above the target is that of one
+    interval's upper end being too low, however many settings are tried.
+    """
+    found = None
+    for at in reversed(range(len(inside))):
+        if not inside[at]:
+            break
+        found = at
+    return found
+
+
+def isolated(inside: Sequence[bool]) -> list[int]:
+    """The settings that are inside while a stronger one is not."""
+    first = weakest_inside(inside)
+    return [at for at, is_inside in enumerate(inside) if is_inside and (first is None or at < first)]
+
+
+def rises(risks: Sequence[float | None]) -> list[int]:
+    """The settings whose risk is above that of the next weaker setting with a known risk: not monotone there."""
+    found, before = [], None
+    for at, risk in enumerate(risks):
+        if risk is None:
+            continue
+        if before is not None and risk > before:
+            found.append(at)
+        before = risk
+    return found
+
+
+def _differ_by_more(one: float | None, other: float | None, most: float) -> bool:
+    return one is not None and other is not None and abs(one - other) > most

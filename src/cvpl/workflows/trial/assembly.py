@@ -1,27 +1,35 @@
-"""The result of a trial from its rounds: every figure rounded so that none tells of fewer than k people."""
+"""The result of a trial from its rounds: every figure rounded so that none tells of fewer than k people.
+
+Who is in: for every unit and round, whether the mechanism gets its records.
+
+balanced    everybody is in for half of the rounds: two rounds share one random split, and swap its sides
+coin        an independent fair coin for every unit and round, as a lower bound on epsilon needs it
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cvpl import result as out
 from cvpl.assessment.audit_result import provenance
 from cvpl.assessment.decision import closing_reasons, findings_of_draws, warning_sections
+from cvpl.estimates import FALSE_RATES
 from cvpl.evaluation.contradictions import AuditWarning
-from cvpl.evaluation.rates import FALSE_RATES
 from cvpl.evaluation.trials.people import RATE_BINS, exposure
 from cvpl.evaluation.trials.rounds import PowerOverRounds
 from cvpl.randomness import stream
 from cvpl.result.publishing import Disclosure
 from cvpl.result.setting import Assumptions
 from cvpl.result.verdict import blind
-from cvpl.workflows.draws.making import ReleaseNotMade
-from cvpl.workflows.draws.policies import draw_policies
+from cvpl.wording import counted
+from cvpl.workflows.draws.mechanism import ReleaseNotMade
+from cvpl.workflows.draws.strongest import draw_policies
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
-from cvpl.workflows.trial.membership import Membership
 from cvpl.workflows.trial.readings import (
     Rounds,
     Strongest,
@@ -33,7 +41,6 @@ from cvpl.workflows.trial.readings import (
     round_powers,
 )
 from cvpl.workflows.trial.rounds import Trial
-from cvpl.workflows.trial.trial_warnings import trial_warnings
 
 CURVE = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """The false-positive rates of a round's curve; from 0 on the curve is linear."""
@@ -214,3 +221,103 @@ def _planted(finished: FinishedTrial, headline: str, strongest: Strongest) -> ou
 def _warnings(finished: FinishedTrial, strongest: Strongest, disclosure: Disclosure) -> list[AuditWarning]:
     few = disclosure.k < finished.trial.resolved.config.report.suppress_below
     return trial_warnings(finished.trial, finished.rounds, finished.failures, strongest, few_people=few)
+
+
+MEASURED_ROUNDS, MEASURED_PEOPLE = 4, 200
+"""The smallest trial of which the coverage of intervals was measured."""
+SIZES_DIFFER = 1.1
+"""Releases that differ in rows per person by more than this factor give a warning."""
+
+
+def trial_warnings(
+    trial: Trial, rounds: Rounds, failures: Mapping[int, ReleaseNotMade], strongest: Strongest, *, few_people: bool
+) -> list[AuditWarning]:
+    """All warnings, the most general first."""
+    found = []
+    if strongest.headline is None:
+        reasons = dict.fromkeys(reason for reasons in strongest.refused.values() for reason in reasons)
+        found += [AuditWarning("not_assessable", reason) for reason in reasons]
+    else:
+        found += [
+            AuditWarning("attacker_disqualified", f"not counted: attacker '{name}'; {'; '.join(reasons)}")
+            for name, reasons in strongest.refused.items()
+        ]
+    if failures:
+        listed = ", ".join(str(number + 1) for number in sorted(failures))
+        plural = len(failures) > 1
+        found.append(
+            AuditWarning(
+                "rounds_failed",
+                f"round{'s' if plural else ''} {listed} of {trial.rounds} failed and "
+                f"{'are' if plural else 'is'} left out: if the mechanism fails for certain people, the figures "
+                "do not show their risk",
+            )
+        )
+    people = len(np.unique(rounds.people.unit[rounds.real]))
+    if len(rounds.found) < MEASURED_ROUNDS or people < MEASURED_PEOPLE:
+        found.append(
+            AuditWarning(
+                "few_rounds",
+                f"this trial has {counted(len(rounds.found), 'round')} and {people:,} people; coverage was "
+                f"measured from {MEASURED_ROUNDS} rounds and {MEASURED_PEOPLE} people on",
+            )
+        )
+    found += _sizes(rounds)
+    left_out = [name for name, attacker in trial.resolved.attackers.items() if attacker.needs_reference]
+    known = set(rounds.attackers)
+    if any(name not in known for name in left_out):
+        names = ", ".join(f"'{name}'" for name in left_out if name not in known)
+        why = "too few people are out in a round to use half of them as a reference sample"
+        found.append(AuditWarning("attackers_left_out", f"{why}: {names} were not run"))
+    if few_people:
+        k = trial.resolved.config.report.suppress_below
+        message = (
+            f"fewer than {2 * k} people are in, or out, in a round, so the figures are exact and tell about single "
+            "people: do not pass the result on"
+        )
+        found.append(AuditWarning("few_people", message))
+    notices = dict.fromkeys(text for item in rounds.found for text in item.notices)
+    return found + [AuditWarning("columns", text) for text in notices]
+
+
+def _sizes(rounds: Rounds) -> list[AuditWarning]:
+    """The warning on releases whose size differs between rounds, as rows per row that was put in."""
+    rates = [
+        item.released / max(1, int(inside.sum())) for item, inside in zip(rounds.found, rounds.inside.T, strict=True)
+    ]
+    if max(rates) <= SIZES_DIFFER * min(rates):
+        return []
+    rows = [item.released for item in rounds.found]
+    message = (
+        f"the releases have from {min(rows):,} to {counted(max(rows), 'row')}, which differs by more than 10% for the "
+        "same number of people: check that the mechanism is meant to choose its own size"
+    )
+    return [AuditWarning("release_sizes_differ", message)]
+
+
+Membership = Literal["balanced", "coin"]
+Bools = NDArray[np.bool_]
+
+
+def balanced(units: int, rounds: int, seed: int) -> Bools:
+    """Units x rounds: rounds 1 and 2 are the two halves of one random split, rounds 3 and 4 those of another.
+
+    Of an odd number of rounds the last is a half of a new split. Halves of an odd number of units differ by one.
+    """
+    inside = np.zeros((units, rounds), dtype=bool)
+    for first in range(0, rounds, 2):
+        chosen = stream(seed, f"trial split {first // 2}").permutation(units)[: units // 2]
+        inside[chosen, first] = True
+        if first + 1 < rounds:
+            inside[:, first + 1] = ~inside[:, first]
+    return inside
+
+
+def coins(units: int, rounds: int, seed: int) -> Bools:
+    """Units x rounds: each in with probability 1/2, independently of all others."""
+    return np.stack([stream(seed, f"trial coins {number}").random(units) < 0.5 for number in range(rounds)], axis=1)
+
+
+def draw_membership(kind: Membership, units: int, rounds: int, seed: int) -> Bools:
+    """Units x rounds: whether the unit is in."""
+    return coins(units, rounds, seed) if kind == "coin" else balanced(units, rounds, seed)

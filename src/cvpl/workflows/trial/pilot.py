@@ -13,8 +13,7 @@ from cvpl.tables.making.parting import part, read_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.dialect import guess_dialect
 from cvpl.workflows.audit import propose
-from cvpl.workflows.draws.making import Draw, ReleaseNotMade
-from cvpl.workflows.draws.mechanism import MechanismRunner
+from cvpl.workflows.draws.mechanism import Draw, MechanismRunner, ReleaseNotMade
 from cvpl.workflows.proposal import Proposal
 from cvpl.workflows.trial.rounds import draw_seed, two_tables
 

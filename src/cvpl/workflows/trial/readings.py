@@ -15,8 +15,7 @@ from cvpl.evaluation.rates import Roc
 from cvpl.evaluation.trials.people import linked_at
 from cvpl.evaluation.trials.rounds import PowerOverRounds, power_over_rounds
 from cvpl.workflows.draws.strongest import StrongestOverDraws, confidence_among, measure_powers, objections
-from cvpl.workflows.trial.people import TrialPeople
-from cvpl.workflows.trial.rounds import RoundScores
+from cvpl.workflows.trial.rounds import RoundScores, TrialPeople
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

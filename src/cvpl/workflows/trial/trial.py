@@ -26,20 +26,24 @@ from cvpl.tables.making.planting import plant as plant_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.source import display_name
 from cvpl.wording import stopped
-from cvpl.workflows.draws.making import FAILED, ReleaseNotMade, changed_columns, where_output_is
-from cvpl.workflows.draws.mechanism import MechanismRunner, find_mechanism
+from cvpl.workflows.draws.mechanism import (
+    FAILED,
+    MechanismRunner,
+    ReleaseNotMade,
+    changed_columns,
+    find_mechanism,
+    where_output_is,
+)
 from cvpl.workflows.fingerprints import file_digest
 from cvpl.workflows.made_tables import Strength
 from cvpl.workflows.proposal import Proposal
-from cvpl.workflows.trial.assembly import FinishedTrial, assemble
+from cvpl.workflows.trial.assembly import FinishedTrial, Membership, assemble, draw_membership
 from cvpl.workflows.trial.budget import GaussianNoise, StatedBudget
 from cvpl.workflows.trial.kept_rounds import KeptRounds, remove_rounds, trial_fingerprint
-from cvpl.workflows.trial.membership import Membership, draw_membership
-from cvpl.workflows.trial.people import read_people
 from cvpl.workflows.trial.per_person import per_person_warning, write_per_person
 from cvpl.workflows.trial.pilot import guessed_configuration
 from cvpl.workflows.trial.readings import Rounds
-from cvpl.workflows.trial.rounds import RoundScores, Trial, run_round
+from cvpl.workflows.trial.rounds import RoundScores, Trial, read_people, run_round
 
 FEWEST_ROUNDS, MOST_ROUNDS = 2, 1000
 MOST_PLANTED = 10_000

@@ -1,4 +1,4 @@
-"""Distance preservation: whether people who are similar in the original are similar in the release."""
+"""Preserved structure: correlations between columns, and distances between people."""
 
 from __future__ import annotations
 
@@ -10,9 +10,69 @@ from numpy.typing import NDArray
 
 from cvpl.operators.vectorization import AnyVectors, FeatureSpace
 from cvpl.tables.columns import Pair
-from cvpl.utility.kept import kept_correlation
 
 Floats = NDArray[np.float64]
+
+
+_NO_VARIANCE = 1e-12
+"""Variance below this share of a feature's mean square counts as rounding error."""
+
+
+@dataclass(frozen=True)
+class CorrelationPreservation:
+    """`correlation` is the raw figure in [-1, 1], None if undefined; `pairs` is the number of feature pairs."""
+
+    correlation: float | None
+    pairs: int
+
+    @property
+    def figure(self) -> float | None:
+        """The raw figure, with negative values as 0: a reversed pattern is not preserved."""
+        return None if self.correlation is None else max(0.0, self.correlation)
+
+
+def correlation_preservation(pair: Pair, space: FeatureSpace) -> CorrelationPreservation:
+    """rho(Corr(D), Corr(D')), Pearson's, over the pairs of features (paper, table utility-metrics).
+
+    The features are those of the fitted vectorization: numbers, datetime features and 0/1 features of categories, with
+    missing values at the pooled mean. Their correlations come from moments; the one-hot matrix is never built.
+
+    Pairs of features of the same category column are left out: they exclude each other by construction, in every
+    release. A feature without variance in one table has correlation 0 with all others there; a feature without variance
+    in both is left out. None with fewer than two pairs, or if the original's correlations are all equal; 0 if only the
+    release's are.
+    """
+    if min(pair.original.rows, pair.protected.rows) == 0:
+        return CorrelationPreservation(None, 0)
+    centre = space.neutral
+    original, protected = (space(table).moments(centre) for table in (pair.original, pair.protected))
+    squares = np.maximum(*(np.diag(second) / total for total, _, second in (original, protected)))
+    (before, varies), (after, still_varies) = (_correlations(*sums, squares) for sums in (original, protected))
+    some = varies | still_varies
+    compared = np.triu(np.outer(some, some), 1) & ~_coding(space)
+    return CorrelationPreservation(kept_correlation(before[compared], after[compared]), int(compared.sum()))
+
+
+def _correlations(total: float, first: Floats, second: Floats, squares: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The correlation matrix, 0 in the rows of features without variance, and which features have variance."""
+    mean = first / total
+    covariance = second / total - np.outer(mean, mean)
+    variance = np.diag(covariance)
+    live = variance > _NO_VARIANCE * squares
+    inverse = np.where(live, 1.0 / np.sqrt(np.where(live, variance, 1.0)), 0.0)
+    return covariance * np.outer(inverse, inverse), live
+
+
+def _coding(space: FeatureSpace) -> NDArray[np.bool_]:
+    """Which pairs of features belong to one column and are linked by its coding: at least one of them is 0/1."""
+    owner = np.unique(space.owners, return_inverse=True)[1]
+    coded = np.zeros(space.width, dtype=bool)
+    for part in space.category_features:
+        coded[part.start : part.start + part.width] = True
+    tied: NDArray[np.bool_] = (owner[:, None] == owner) & (coded[:, None] | coded)
+    return tied
+
+
 Rows = NDArray[np.signedinteger]
 Basis = Literal["same_people", "distributions"]
 
@@ -101,3 +161,28 @@ def _distances(vectors: AnyVectors, one: Rows, other: Rows) -> Floats:
             at = slice(start, start + _AT_ONCE)
             squares[at] += ((lookup[a[at]] - lookup[b[at]]) ** 2).sum(axis=1)
     return np.sqrt(squares)
+
+
+_SAME = 1e-9
+"""Numbers whose spread, relative to the largest of them (or to 1), is at most this differ only by rounding."""
+
+
+def kept_correlation(original: Floats, protected: Floats) -> float | None:
+    """Pearson's correlation of two lists of figures about the same things.
+
+    rho = sum (a - mean a)(b - mean b) / sqrt(sum (a - mean a)^2 * sum (b - mean b)^2)
+
+    None if the original has fewer than two figures or they do not vary: there is no pattern to preserve. 0 if they vary
+    and the release's do not: nothing is preserved, and leaving it undefined would favour the release.
+    """
+    if len(original) < 2 or not _varies(original):
+        return None
+    if not _varies(protected):
+        return 0.0
+    a, b = original - original.mean(), protected - protected.mean()
+    rho = float(a @ b) / float(np.sqrt(float(a @ a) * float(b @ b)))
+    return min(1.0, max(-1.0, rho))
+
+
+def _varies(values: Floats) -> bool:
+    return bool(values.std() > _SAME * max(1.0, float(np.abs(values).max())))
