@@ -87,10 +87,10 @@ def small_worlds() -> dict[str, Any]:
             made = attack(world.pair, package_attacker(BASE | variant), seed=7, budget=Budget(threads=1))
             measured = measure(made, world.matches, made.search_control(), grid=GRID, method="people")
             best = {key: getattr(made.found, key) for key in ("best", "row", "second", "second_row", "ties")}
-            figures = {
-                key: getattr(measured, key) for key in ("threshold", "rate", "base_rate", "attributable", "curve")
-            }
-            found[f"{len(found)} {name}"] = _plain({**best, **figures, "power": measured.power})
+            figures = {key: getattr(measured, key).value for key in ("rate", "base_rate", "attributable")}
+            figures |= {"threshold": measured.threshold, "curve": measured.curve}
+            power = None if measured.power is None else {rate: one.value for rate, one in measured.power.items()}
+            found[f"{len(found)} {name}"] = _plain({**best, **figures, "power": power})
 
     run()
     return found

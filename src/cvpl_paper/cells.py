@@ -169,11 +169,13 @@ def _rates(measured: Measurement) -> Figures:
     assert truth is not None  # noqa: S101 - simulated tables have known matches
     nobody = not truth.has_match.any()
     return {
-        "linkage_rate": measured.rate,
+        "linkage_rate": measured.rate.value,
         "curve": [float(value) for value in measured.curve],
-        "control_rate": measured.base_rate if measured.basis == "control" else None,
-        "attributable_rate": measured.attributable,
-        "power": None if measured.power is None else {f"{rate:g}": power for rate, power in measured.power.items()},
+        "control_rate": measured.base_rate.value if measured.basis == "control" else None,
+        "attributable_rate": measured.attributable.value,
+        "power": None
+        if measured.power is None
+        else {f"{rate:g}": power.value for rate, power in measured.power.items()},
         "blocking_recall": blocking_recall(truth),
         "true_link_rate": matching_recall(truth, THRESHOLD),
         "total_recall": total_recall(truth, THRESHOLD),
@@ -284,8 +286,8 @@ def _ablation(cell: Cell) -> Figures:
         "top1_hit_rate": top1_hit_rate(measured.truth),
         "blocking_recall": blocking_recall(measured.truth),
         # A projection that cannot map other people has no control, and its own basis would not compare.
-        "control_rate": measured.base_rate if measured.basis == "control" else None,
-        "attributable_rate": measured.attributable if measured.basis == "control" else None,
+        "control_rate": measured.base_rate.value if measured.basis == "control" else None,
+        "attributable_rate": measured.attributable.value if measured.basis == "control" else None,
         "pairs": measured.attack.blocks.pairs,
     }
 

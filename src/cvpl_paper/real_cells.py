@@ -158,14 +158,13 @@ def _measured(outcome: AttackerOutcome) -> Figures:
     measured = outcome.measured
     truth, threshold = measured.truth, measured.threshold
     assert truth is not None  # noqa: S101 - releases made here have known matches
-    power = {} if measured.power is None else {f"{rate:g}": value for rate, value in measured.power.items()}
-    attributable = measured.attributable_interval
+    power = {} if measured.power is None else {f"{rate:g}": one.value for rate, one in measured.power.items()}
     return {
-        "linkage_rate": measured.rate,
-        "base_rate": measured.base_rate,
-        "attributable_rate": measured.attributable,
-        "attributable_low": None if attributable is None else attributable.low,
-        "attributable_high": None if attributable is None else attributable.high,
+        "linkage_rate": measured.rate.value,
+        "base_rate": measured.base_rate.value,
+        "attributable_rate": measured.attributable.value,
+        "attributable_low": measured.attributable.low,
+        "attributable_high": measured.attributable.high,
         "false_link_rate": None if threshold is None else false_link_rate(truth, THRESHOLD),
         "blocking_recall": blocking_recall(truth),
         "matching_recall": None if threshold is None else matching_recall(truth, THRESHOLD),
@@ -197,12 +196,12 @@ def _contribution(cell: RealCell, measured: Measurement, inputs: Inputs) -> Figu
 def _family(standing: EnsembleOutcome) -> Figures:
     """The headline, with intervals corrected for the pick, and the power of every member."""
     chosen = standing.chosen.measured.at_confidence(standing.confidence)
-    ends = None if chosen.power_intervals is None else chosen.power_intervals[FALSE_RATE]
+    ends = None if chosen.power is None else chosen.power[FALSE_RATE]
     members = {name: _measured(outcome) for name, outcome in standing.outcomes.items()}
     return {
         "headline": standing.headline,
-        "attributable_rate": chosen.attributable,
-        "power": None if chosen.power is None else chosen.power[FALSE_RATE],
+        "attributable_rate": chosen.attributable.value,
+        "power": None if ends is None else ends.value,
         "power_low": None if ends is None else ends.low,
         "power_high": None if ends is None else ends.high,
         "top1_hit_rate": members[standing.headline]["top1_hit_rate"],

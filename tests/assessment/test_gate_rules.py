@@ -32,9 +32,8 @@ def measured(**more):
     )
     fields = {
         "attack": attack, "truth": None, "linked": None, "threshold": 0.9, "basis": "control", "control": [0] * 200,
-        "has_control": True, "rate": 0.30, "rate_interval": Estimate(0.30, 0.2, 0.4), "attributable": 0.10,
-        "attributable_interval": Estimate(0.10, 0.05, 0.15), "power": {0.01: 0.02, 0.05: 0.10, 0.10: 0.20},
-        "power_intervals": {
+        "has_control": True, "rate": Estimate(0.30, 0.2, 0.4), "attributable": Estimate(0.10, 0.05, 0.15),
+        "power": {
             0.01: Estimate(0.02, 0.01, 0.03), 0.05: Estimate(0.10, 0.08, 0.12), 0.10: Estimate(0.20, 0.1, 0.3),
         },
         "top1_interval": None, "power_interval": lambda _: Estimate(None, 0.1, 0.2), "asked": [],
@@ -142,9 +141,9 @@ def test_a_value_is_rounded_up_before_it_is_compared():
 def test_a_rate_without_a_threshold_is_a_share_of_the_originals_alone():
     """At a threshold the attributable rate is also a share of the controls, of which there are fewer."""
     rounded = Disclosure(10, {"originals": 1000, "controls": 100})
-    at = ensemble({"a": measured(attributable_interval=Estimate(None, 0.0, 0.111))})
+    at = ensemble({"a": measured(attributable=Estimate(0.10, 0.0, 0.111))})
     assert value("attributable_rate", attackers=at, disclosure=rounded) == pytest.approx(0.2)
-    off = ensemble({"a": measured(attributable_interval=Estimate(None, 0.0, 0.111), threshold=None)})
+    off = ensemble({"a": measured(attributable=Estimate(0.10, 0.0, 0.111), threshold=None)})
     assert value("attributable_rate", attackers=off, disclosure=rounded) == pytest.approx(0.12)
 
 
@@ -157,7 +156,7 @@ def test_the_largest_value_of_all_attackers_counts():
     assert (found.value, found.attacker) == (0.5, "b")
     (found,) = decided(policy("risk", "estimate"), attackers)
     assert (found.value, found.attacker) == (0.3, "a")
-    attackers.outcomes["b"].measured.power[0.05] = 0.6
+    attackers.outcomes["b"].measured.power[0.05] = Estimate(0.6, 0.5, 0.7)
     (found,) = decided(policy("power_at_5", "estimate"), attackers)
     assert (found.value, found.attacker) == (0.6, "b")
     assert attackers.outcomes["a"].measured.asked == [0.975]
@@ -198,37 +197,47 @@ def test_an_attacker_that_cannot_be_compared_with_the_control_leaves_the_risk_un
 
 
 def test_a_figure_that_one_attacker_lacks_is_unknown():
-    attackers = ensemble({"a": measured(), "b": measured(power=None, power_intervals=None)})
+    attackers = ensemble({"a": measured(), "b": measured(power=None)})
     (found,) = decided(policy("power_at_5"), attackers)
     assert found.value is None and found.reasons[-1].endswith("is not known: attacker 'b' has none")
-    no_interval = ensemble({"a": measured(power_intervals={0.05: Estimate(None, None, None)})})
+    no_interval = ensemble({"a": measured(power={0.05: Estimate(0.10, None, None)})})
     for bound in ("high", "estimate"):
         assert value("power_at_5", bound, no_interval) is None
-    assert value("power_at_5", "estimate", ensemble({"a": measured(power_intervals=None)})) is None
+    assert value("power_at_5", "estimate", ensemble({"a": measured(power={0.05: Estimate(0.10)})})) is None
 
 
 def test_rates_at_the_threshold_are_those_of_the_headline():
-    attackers = ensemble({"a": measured(rate=0.2), "b": measured(rate=0.9, attributable=0.8)})
+    attackers = ensemble(
+        {
+            "a": measured(rate=Estimate(0.2, 0.1, 0.3)),
+            "b": measured(rate=Estimate(0.9, 0.8, 1.0), attributable=Estimate(0.8, 0.7, 0.9)),
+        }
+    )
     assert value("linkage_rate", "estimate", attackers) == 0.2
     assert value("attributable_rate", "estimate", attackers) == 0.10
 
 
 def test_without_a_base_the_largest_rate_of_those_that_have_one_counts():
     attackers = ensemble(
-        {"a": measured(rate=0.2), "b": measured(rate=0.9), "c": measured(rate=None, rate_interval=None)}, basis=None
+        {
+            "a": measured(rate=Estimate(0.2, 0.1, 0.4)),
+            "b": measured(rate=Estimate(0.9, 0.8, 1.0)),
+            "c": measured(rate=Estimate(None)),
+        },
+        basis=None,
     )
     (found,) = decided(policy("linkage_rate", "estimate"), attackers)
     assert (found.value, found.attacker) == (0.9, "b")
     (found,) = decided(policy("attributable_rate", "estimate"), attackers)
     assert (found.value, found.attacker) == (0.10, "a")
-    nobody = ensemble({"a": measured(rate=None, rate_interval=None)}, basis=None)
+    nobody = ensemble({"a": measured(rate=Estimate(None))}, basis=None)
     assert reasons("linkage_rate", nobody) == [
         "the upper interval end of the linkage rate at the threshold is not known"
     ]
 
 
 def test_disqualified_attackers_count_only_if_all_are():
-    attackers = ensemble({"a": measured(), "b": measured(power={0.05: 0.7})})
+    attackers = ensemble({"a": measured(), "b": measured(power={0.05: Estimate(0.7, 0.6, 0.8)})})
     attackers.qualified = {"a": attackers.outcomes["a"]}
     assert value("power_at_5", "estimate", attackers) == 0.10
     attackers.qualified = {}
@@ -408,7 +417,7 @@ def test_rates_at_the_threshold_are_doubted_by_hits_and_power():
     attributable = "the top-1 hit rate is far above the attributable rate"
     assert doubted("attributable_rate", **hits) == (attributable,)
     assert doubted("linkage_rate", **hits) == ()
-    powerful = {"power": {0.05: 0.5}}
+    powerful = {"power": {0.05: Estimate(0.5)}}
     power = ("the power at a 5% false-positive rate is far above the attributable rate",)
     for figure in ("attributable_rate", "linkage_rate", "maximum_subgroup_rate"):
         assert doubted(figure, **powerful) == power
@@ -431,9 +440,8 @@ def left_out(high=0.2, estimate=0.1, **more):
 def test_without_a_control_the_hit_rate_must_meet_the_limit_too(bound, end):
     attackers = left_out()
     for one in (attackers.chosen.measured,):
-        one.rate = one.attributable = 0.0
-        one.rate_interval = one.attributable_interval = Estimate(None, 0.0, 0.0)
-        one.power = {0.05: 0.05}
+        one.rate = one.attributable = Estimate(0.0, 0.0, 0.0)
+        one.power = {0.05: Estimate(0.05)}
     for figure in ("linkage_rate", "attributable_rate"):
         assert reasons(figure, attackers, bound, end) == []
         (found,) = reasons(figure, attackers, bound, end - 0.01)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cvpl.assessment.decision import attackers_left_out, notices
+from cvpl.estimates import Estimate
 from cvpl.evaluation.contradictions import (
     ALL_BASE_RATE,
     FEW_RECORDS,
@@ -144,7 +145,8 @@ def measurement(**more):
     )
     fields = {
         "attack": attack, "truth": truth, "linked": (np.array([1.0, 0.0, 1.0, 1.0]), None), "threshold": 0.9,
-        "rate": 0.5, "attributable": 0.4, "basis": "control", "control": [0] * 7, "power": {0.01: 0.1, 0.05: 0.3},
+        "rate": Estimate(0.5), "attributable": Estimate(0.4), "basis": "control", "control": [0] * 7,
+        "power": {0.01: Estimate(0.1), 0.05: Estimate(0.3)},
     }  # fmt: skip
     return SimpleNamespace(**fields | more)
 
@@ -192,7 +194,9 @@ def tables(*, control=None, matches=None, said=(), measured=()):
 
 
 def noticed(measured=None, attackers=None, inputs=None, likeness=None, **more):
-    agreeing = measurement(truth=None, linked=None, power=None, attributable=None, rate=None, threshold=0.2)
+    agreeing = measurement(
+        truth=None, linked=None, power=None, attributable=Estimate(None), rate=Estimate(None), threshold=0.2
+    )
     agreeing.attack.found = [0] * 500
     agreeing.control = [0] * 500
     return notices(measured or agreeing, attackers or ensemble(), inputs or tables(), likeness, EXACT, **more)
@@ -238,7 +242,9 @@ def test_a_column_of_too_many_labels_is_named_with_the_attackers_that_do_not_see
 
 
 def test_pairs_that_were_left_out_are_told_with_their_share():
-    measured = measurement(truth=None, linked=None, power=None, attributable=None, rate=None, threshold=0.2)
+    measured = measurement(
+        truth=None, linked=None, power=None, attributable=Estimate(None), rate=Estimate(None), threshold=0.2
+    )
     measured.attack.found = measured.control = [0] * 500
     measured.attack.exact, measured.attack.share_examined = False, 0.125
     (found,) = noticed(measured)
@@ -248,7 +254,9 @@ def test_pairs_that_were_left_out_are_told_with_their_share():
 
 def test_a_threshold_that_cannot_be_had_is_told_for_scores_on_the_scale():
     for on_scale in (True, False):
-        measured = measurement(truth=None, linked=None, power=None, attributable=None, rate=None, threshold=None)
+        measured = measurement(
+            truth=None, linked=None, power=None, attributable=Estimate(None), rate=Estimate(None), threshold=None
+        )
         measured.attack.found = measured.control = [0] * 500
         measured.attack.attacker.on_scale = on_scale
         assert [warning.rule for warning in noticed(measured)] == ["threshold_not_attainable"] * on_scale
@@ -259,7 +267,9 @@ def test_a_control_that_cannot_be_used_is_told():
     assert [warning.rule for warning in found] == ["control_unused"] and "attacker 'umap'" in found[0].message
     assert noticed(attackers=ensemble(basis="true_matches", not_read=["umap"])) == []
     assert noticed(inputs=tables(control="a table")) == []
-    measured = measurement(truth=None, linked=None, power=None, attributable=None, rate=None, threshold=0.2)
+    measured = measurement(
+        truth=None, linked=None, power=None, attributable=Estimate(None), rate=Estimate(None), threshold=0.2
+    )
     measured.attack.found, measured.control = [0] * 500, None
     assert noticed(measured) == []
     assert [warning.rule for warning in noticed(measured, inputs=tables(control="a table"))] == ["control_unused"]

@@ -9,6 +9,7 @@ import pytest
 
 from cvpl.assessment.combined import RIDGE, logistic_regression
 from cvpl.attack.people_draw import EACH_ROW
+from cvpl.estimates import Estimate
 from cvpl.evaluation import columns as columns_module
 from cvpl.evaluation import control_likeness as classifier_test
 from cvpl.evaluation.attack_figures import block_sizes, evidence_shares, truth_figures
@@ -267,7 +268,7 @@ def test_the_words_on_all_columns_together_say_whether_they_separate():
 
 def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
     scores = np.arange(10.0)
-    measured = SimpleNamespace(attack=SimpleNamespace(scores=scores), basis=None, threshold=None, rate=None)
+    measured = SimpleNamespace(attack=SimpleNamespace(scores=scores), basis=None, threshold=None, rate=Estimate(None))
     measured.base_scores = None
     for edges in (binned(scores).edges, evidence_shares(measured).edges):
         assert (edges[0], edges[-1]) == (0.0, 9.0)

@@ -28,7 +28,6 @@ from cvpl.attack.attack import Attack
 from cvpl.attack.embedding import linear
 from cvpl.config.attackers import SCENARIOS, scenario_columns
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.estimates import Estimate
 from cvpl.evaluation.attack_figures import block_sizes, curve_points, evidence_shares, growth, truth_figures
 from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.measurement import Measurement
@@ -192,7 +191,7 @@ def _attacker_scenario(resolved: ResolvedConfig) -> out.AttackerScenario | None:
 
 def rate(measured: Measurement) -> out.Rate:
     """The linkage rate with its interval."""
-    return out.Rate.of(measured.rate_interval or Estimate(measured.rate))
+    return out.Rate.of(measured.rate)
 
 
 def search(attack: Attack) -> out.Search:
@@ -241,26 +240,21 @@ def control(measured: Measurement) -> out.Control | None:
     """The control's rate; null without a control table."""
     if measured.control is None:
         return None
-    return out.Control.of(measured.base_interval or Estimate(measured.base_rate), records=len(measured.control))
+    return out.Control.of(measured.base_rate, records=len(measured.control))
 
 
 def attributable(measured: Measurement) -> out.Attributable | None:
     """The rate beyond look-alikes; null without a base."""
     if measured.basis is None:
         return None
-    found = measured.attributable_interval or Estimate(measured.attributable)
-    return out.Attributable.of(found, basis=measured.basis)
+    return out.Attributable.of(measured.attributable, basis=measured.basis)
 
 
 def power(measured: Measurement, reading: float | None = None) -> list[out.Power] | None:
     """Power at the standard false-positive rates, and at `reading` if the risk uses another one."""
     if measured.power is None:
         return None
-    intervals = measured.power_intervals or {}
-    found = [
-        out.Power.of(intervals.get(false_rate) or Estimate(value), false_rate=false_rate)
-        for false_rate, value in measured.power.items()
-    ]
+    found = [out.Power.of(one, false_rate=false_rate) for false_rate, one in measured.power.items()]
     if reading is not None and reading not in measured.power and measured.has_control:
         found.append(out.Power.of(measured.power_interval(reading, measured.spread.confidence), false_rate=reading))
     return found
@@ -301,7 +295,7 @@ def attacker_row(
         name=name,
         threshold=measured.threshold,
         linkage_rate=rate(measured),
-        control_rate=measured.base_rate if measured.basis == "control" else None,
+        control_rate=measured.base_rate.value if measured.basis == "control" else None,
         attributable_rate=attributable(measured),
         power=power(measured, None if risk is None else risk.false_rate),
         top1_hit_rate=None if known is None else top1_hit_rate(known),

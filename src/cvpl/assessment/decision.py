@@ -209,7 +209,7 @@ def _ends_of_all(
         running = {ensemble.headline: headline}
     elif figure in ("linkage_rate", "attributable_rate"):
         # Without a base, a score that has no threshold has no rate either.
-        running = {name: measured for name, measured in running.items() if measured.rate is not None}
+        running = {name: measured for name, measured in running.items() if measured.rate.value is not None}
     else:
         running = {name: measured.at_confidence(ensemble.confidence) for name, measured in running.items()}
     return {name: figure_ends(measured, figure, people.get(name)) for name, measured in running.items()}
@@ -269,23 +269,23 @@ def figure_ends(measured: Measurement, figure: Figure, people: Subgroups | None)
     """The estimate and the upper end of a figure that a policy bounds."""
     if figure in FALSE_RATE_OF:
         at = FALSE_RATE_OF[figure]
-        return _of(None if measured.power is None else measured.power.get(at), (measured.power_intervals or {}).get(at))
+        return _of(None if measured.power is None else measured.power.get(at))
     if figure == "maximum_subgroup_rate":
         if people is None:
             return None, None
         # A lower bound is not an estimate: a hidden group may exceed it.
         return None if people.maximum.at_least else people.maximum.estimate, people.highest
     if figure == "top1_hit_rate":
-        return _of(best_candidate(measured), measured.top1_interval)
+        ends = measured.top1_interval
+        return _of(None if ends is None else replace(ends, value=best_candidate(measured)))
     if figure == "attributable_rate":
-        return _of(measured.attributable, measured.attributable_interval)
-    return _of(measured.rate, measured.rate_interval)
+        return _of(measured.attributable)
+    return _of(measured.rate)
 
 
-def _of(estimate: float | None, ends: Estimate | None) -> Ends:
-    """The ends; without an interval a figure has too few people and is no estimate either."""
-    high = None if ends is None else ends.high
-    return None if high is None else estimate, high
+def _of(figure: Estimate | None) -> Ends:
+    """The figure and its upper end; without an interval a figure has too few people and is no estimate either."""
+    return (None, None) if figure is None or figure.high is None else (figure.value, figure.high)
 
 
 CONTROL_FAULTS = {

@@ -88,7 +88,7 @@ def evidence_shares(measured: Measurement, k: int = 1) -> EvidenceShares | None:
     if found is None:
         return None
     read_at = measured.threshold
-    if read_at is None and measured.rate is not None and measured.base_scores is not None:
+    if read_at is None and measured.rate.value is not None and measured.base_scores is not None:
         read_at = measured.roc.threshold(FALSE_RATE)
     return EvidenceShares(
         edges=found.edges.tolist(),

@@ -112,14 +112,14 @@ def figures_of(measured: Measurement) -> CheckedFigures:
         step = linkage_rate(scores, threshold - 0.01) - linkage_rate(scores, threshold + 0.01)
     return CheckedFigures(
         records=len(measured.attack.found),
-        linkage_rate=measured.rate,
+        linkage_rate=measured.rate.value,
         linkage_rate_of_matched=of_matched,
         top1_hit_rate=None if known is None else top1_hit_rate(known),
         blocking_recall=None if known is None else blocking_recall(known),
-        attributable_rate=measured.attributable,
+        attributable_rate=measured.attributable.value,
         basis=measured.basis,
         controls=None if measured.control is None else len(measured.control),
-        power=None if measured.power is None else measured.power[FALSE_RATE],
+        power=None if measured.power is None else measured.power[FALSE_RATE].value,
         step=step,
         at_threshold=threshold is not None,
     )

@@ -16,7 +16,7 @@ the ROC curve. A true-positive rate is a power; this module adds the area under 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -80,18 +80,14 @@ class Measurement:
     grid: Floats
     spread: Uncertainty
     threshold: float | None
-    rate: float | None
+    rate: Estimate
     curve: Floats
     basis: Basis | None
     base_scores: Floats | None
-    base_rate: float | None
-    attributable: float | None
-    power: dict[float, float] | None
-    rate_interval: Estimate | None = None
+    base_rate: Estimate
+    attributable: Estimate
+    power: dict[float, Estimate] | None
     curve_intervals: list[Estimate] | None = None
-    base_interval: Estimate | None = None
-    attributable_interval: Estimate | None = None
-    power_intervals: dict[float, Estimate] | None = None
     power_curve_intervals: list[Estimate] | None = None
     attributable_curve_intervals: list[Estimate] | None = None
     top1_interval: Estimate | None = None
@@ -162,9 +158,9 @@ class Measurement:
         return replace(
             self,
             threshold=threshold,
-            rate=rates.rate,
-            base_rate=rates.base_rate,
-            attributable=rates.attributable,
+            rate=replace(self.rate, value=rates.rate),
+            base_rate=replace(self.base_rate, value=rates.base_rate),
+            attributable=replace(self.attributable, value=rates.attributable),
         )
 
     def at_confidence(self, confidence: float) -> Measurement:
@@ -192,15 +188,30 @@ class Measurement:
         return replace(
             self,
             spread=spread,
-            rate_interval=rate_end,
+            rate=_with_interval(self.rate, rate_end),
             curve_intervals=spread.rates(self.grid) if on_scale else None,
-            base_interval=base_end,
-            attributable_interval=attributable_end if self.attributable is not None else None,
-            power_intervals=None if powers is None else dict(zip(FALSE_RATES, powers, strict=True)),
+            base_rate=_with_interval(self.base_rate, base_end),
+            attributable=_with_interval(self.attributable, attributable_end),
+            power=_powers_with_intervals(self.power, powers),
             power_curve_intervals=power_curve,
             attributable_curve_intervals=attributable_curve,
             top1_interval=spread.top1(self.truth),
         )
+
+
+def _with_interval(figure: Estimate, interval: Estimate | None) -> Estimate:
+    """The figure with its interval; one that does not exist, or has none, stays without."""
+    if figure.value is None or interval is None:
+        return Estimate(figure.value)
+    return replace(interval, value=figure.value)
+
+
+def _powers_with_intervals(
+    power: dict[float, Estimate] | None, intervals: Sequence[Estimate] | None
+) -> dict[float, Estimate] | None:
+    if power is None or intervals is None:
+        return power
+    return {rate: _with_interval(power[rate], one) for rate, one in zip(FALSE_RATES, intervals, strict=True)}
 
 
 def measure(
@@ -220,7 +231,7 @@ def measure(
     truth = None if matches is None else evaluate_truth(attack, matches)
     best = attack.scores
     basis, base = base_scores(attack, control, truth)
-    power = None if base is None else {rate: power_at(best, base, rate) for rate in FALSE_RATES}
+    power = None if base is None else {rate: Estimate(power_at(best, base, rate)) for rate in FALSE_RATES}
     threshold = resolve_threshold(attack, truth, base)
     if attack.attacker.on_scale:
         curve = risk_curve(best, grid)
@@ -236,12 +247,12 @@ def measure(
         grid=grid,
         spread=Uncertainty.of(attack, control, base, basis, method=method, groups=groups),
         threshold=threshold,
-        rate=rates.rate,
+        rate=Estimate(rates.rate),
         curve=curve,
         basis=basis,
         base_scores=base,
-        base_rate=rates.base_rate,
-        attributable=rates.attributable,
+        base_rate=Estimate(rates.base_rate),
+        attributable=Estimate(rates.attributable),
         power=power,
     )
     return found.at_confidence(CONFIDENCE) if intervals else found

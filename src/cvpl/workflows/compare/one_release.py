@@ -213,7 +213,7 @@ def _one_over_k(section: out.ComparedRelease) -> ComplianceStatus | None:
 
 def _attributable(measured: Measurement, asked: SearchedRows) -> FigureEstimate | None:
     """The attributable rate at the threshold, the paper's figure; None for a score without a threshold."""
-    if measured.attributable is None or measured.threshold is None:
+    if measured.attributable.value is None or measured.threshold is None:
         return None
     return attributable_estimate(measured.spread, asked, measured.threshold)
 
