@@ -204,7 +204,7 @@ def test_an_existing_file_is_replaced_only_if_that_is_asked_for(place, results, 
 
     monkeypatch.setattr(work, begin)
     if name == "simulate":
-        monkeypatch.setattr("cvpl.cli.tables.simulate", begin)
+        monkeypatch.setattr("cvpl.workflows.made_tables.simulate", begin)
     for file in files:
         (out / file).write_text("mine")
         assert run(call) == 2, file

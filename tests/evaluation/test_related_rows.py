@@ -175,7 +175,7 @@ def test_exchanges_stop_where_everything_is_reached_and_end_at_their_number():
 
 def test_a_p_value_is_that_of_all_exchanges(monkeypatch):
     """How often the test is passed by independent rows is at most one over the exchanges."""
-    monkeypatch.setattr(module, "EXCHANGES", 9)
+    monkeypatch.setattr(module, "RELATED_EXCHANGES", 9)
     monkeypatch.setattr(module, "LEAST", 0.0)
     tried = examples(200)
     found = 0
