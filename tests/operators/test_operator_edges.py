@@ -21,10 +21,11 @@ from cvpl.operators.similarity.vectors import Cosine, CosineMeasure, CosinesOnDe
 from cvpl.operators.similarity.weights import Agreement, AgreementMeasure, Rarity
 from cvpl.operators.vectorization import Vectorization
 from cvpl.operators.vectorization.vectors import add_scaled_numbers, add_table_rows, robust_centre
+from cvpl.operators.words import WIDTH
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.search.levers import Approximate
-from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table
+from cvpl.tables.columns import ColumnSpec, Labels, Numbers, Table, Times
 from one_column import read
 from search_checks import assert_same, every_pair
 
@@ -48,8 +49,32 @@ def test_columns_share_three_thousand_features_and_those_with_fewest_labels_have
         name: Labels(np.arange(1_600, dtype=np.int32) % size, tuple(map(str, range(size))))
         for name, size in sizes.items()
     }
-    space = Vectorization().fit([Table("table", 1_600, specs, columns)])
+    table = Table("table", 1_600, specs, columns)
+    space = Vectorization().fit([table])
     assert (space.width, space.with_too_many_labels) == (2_601, ["other"])
+    assert Vectorization().width([table]) == space.width
+
+
+def test_features_are_counted_without_fitting_them():
+    """Numbers, the features of a time, texts by their words, labels that are frequencies, and the released labels."""
+    kinds = {"pay": "numeric", "day": "datetime", "text": "category", "job": "category", "code": "category"}
+    specs = tuple(ColumnSpec(name=name, role="attribute", type=kind) for name, kind in kinds.items())
+    days = np.datetime64("2024-01-01", "us") + np.arange(40) * np.timedelta64(1, "D")
+    numbers, times = Numbers(*[np.arange(40.0)] * 3), Times(days, days)
+
+    def table(jobs: int) -> Table:
+        texts = tuple(f"the train was late and nobody told number {row} about it" for row in range(40))
+        labels = {"text": Labels(np.arange(40, dtype=np.int32), texts)}
+        labels |= {
+            name: Labels((np.arange(40) % jobs).astype(np.int32), tuple(map(str, range(9)))) for name in ("job", "code")
+        }
+        return Table("table", 40, specs, {"pay": numbers, "day": times, **labels})
+
+    choices = {"day": {"features": ["hour", "month"]}, "code": {"encode": "frequency"}}
+    vectorization, original, released = Vectorization(columns=choices), table(9), table(4)
+    for shown, jobs in ((None, 9), (released, 4)):
+        assert vectorization.width([original, released], shown) == 1 + 2 + WIDTH + jobs + 1
+        assert vectorization.fit([original, released], shown).width == 1 + 2 + WIDTH + jobs + 1
 
 
 @pytest.mark.parametrize("encode", ["one_hot", "hierarchical"])

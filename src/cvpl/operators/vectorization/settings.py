@@ -22,7 +22,7 @@ from cvpl.operators.vectorization.features import (
     with_a_feature_each,
 )
 from cvpl.operators.vectorization.vectors import FeatureSpace
-from cvpl.operators.words import is_text, word_features
+from cvpl.operators.words import WIDTH, is_text, word_features
 from cvpl.settings import Settings
 from cvpl.tables.columns import ColumnSpec, Table, Type
 
@@ -108,6 +108,10 @@ class PooledColumn:
         return NumberSummary(mean, deviation, float(np.median(known, overwrite_input=True)), quarters)
 
 
+def _pooled(name: str, tables: Sequence[Table], released: Table | None) -> PooledColumn:
+    return PooledColumn([table.columns[name] for table in tables], None if released is None else released.columns[name])
+
+
 Encoding = Literal["one_hot", "frequency", "hierarchical"]
 LabelEncoding = Literal["one_hot", "frequency", "hierarchical", "words"]
 Scaling = Literal["z_score", "robust", "none"]
@@ -145,12 +149,19 @@ class Vectorization(Settings):
         With `released`, one-hot features are those of the labels that occur in it. A label that only the attacker has
         then has no feature, be it an original's or a control's: neither can be found by it.
         """
+        return self.fit_columns(tables[0].specs, lambda name: _pooled(name, tables, released))
 
-        def pooled(name: str) -> PooledColumn:
-            shown = None if released is None else released.columns[name]
-            return PooledColumn([table.columns[name] for table in tables], shown)
-
-        return self.fit_columns(tables[0].specs, pooled)
+    def width(self, tables: Sequence[Table], released: Table | None = None) -> int:
+        """About how many features `fit` would give, counted without fitting: a path of levels counts as a label."""
+        chosen = [spec for spec in tables[0].specs if self._choice(spec).vectorize]
+        columns = [(spec, _pooled(spec.name, tables, released)) for spec in chosen]
+        encodings = self._encodings([(spec, column) for spec, column in columns if spec.type == "category"])
+        total = sum(len(self._choice(spec).features) or 1 for spec in chosen if spec.type != "category")
+        for spec, column in columns:
+            if spec.type == "category":
+                single = {"words": WIDTH, "frequency": 1}.get(encodings[spec.name])
+                total += single or int((column.released_counts() > 0).sum())
+        return total
 
     def fit_columns(self, specs: Sequence[ColumnSpec], column: Callable[[str], ColumnSummary]) -> FeatureSpace:
         """The same as `fit`, from a summary of each column over all tables, looked up by name."""
