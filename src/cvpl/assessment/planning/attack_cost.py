@@ -34,14 +34,14 @@ ATTACK, PERSON = 0.02, 5e-6
 """An attack without any records, and the evaluation of a person."""
 FEATURE, DECOMPOSITION = 30e-9, 1e-9
 """A feature of a record, and the covariance and components of n features, over n cubed."""
-PAIR, PAIR_FEATURE, PAIR_CELL = 2e-9, 0.06e-9, 3e-9
+PAIR, PAIR_FEATURE, PAIR_CELL = 2e-9, 0.06e-9, 2e-9
 """A pair of vectors, each of the products that it takes, and a column of a pair that is compared by its values."""
-TREE, INDEX = 0.3e-6, 0.15e-6
-"""A feature of a record in a tree, and a cell in an index."""
+INDEX = 0.2e-6
+"""A cell in an index of values, and a feature of a record in a tree."""
 INDEX_QUERY, CELL_QUERY = 0.2e-6, 0.08e-6
 """A query in an index of values, and a column of a query in one of cells, over the square root of its records."""
-DENSITY_CELL, WORDS, MATCHED_CELL = 0.7e-9, 35e-9, 20e-9
-"""A column of a pair in a density, a pair of texts, and a column of a pair that tells how often matches agree."""
+DENSITY_CELL, MATCHED_CELL = 0.7e-9, 20e-9
+"""A column of a pair in a density, and of one that tells how often matches agree."""
 LINE, NEAREST = 0.15e-6, 22e-6
 """A line between two people, and a feature of a person if only the nearest lines are tried."""
 CHANGE, CHANGED_PAIR = 0.25, 1.6e-3
@@ -165,7 +165,7 @@ class AttackCosts:
             query = CELL_QUERY * it.columns if attacker.alignment == "cells" else INDEX_QUERY
             return made + Cost(INDEX * it.columns * there, query * sqrt(candidates) * asked)
         if attacker.similarity_operator.unit and pairs >= TREE_PAIRS and candidates >= TREE_RECORDS:
-            return made + Cost(0, TREE * it.width * (asked + there))
+            return made + Cost(0, INDEX * it.width * (asked + there))
         return made + Cost(0, (PAIR + PAIR_FEATURE * it.width * self._products) * pairs)
 
     def change(self) -> Cost:
@@ -192,8 +192,6 @@ class AttackCosts:
         if attacker.evidence == "between":
             every_line = everybody**2 * interpolation.FEWEST_RECORDS <= interpolation.MOST_LINES
             return Cost((LINE * everybody if every_line else NEAREST * self._numbers) * everybody)
-        if attacker.evidence == "words":
-            return Cost(WORDS * everybody * them.released)
         return self.search(attacker, everybody, them.reference) if them.reference else Cost()
 
     def _counted(self, attacker: Attacker) -> Compared:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import comb
 
 from cvpl.assessment import screening
 from cvpl.assessment.diagnostics import canaries, inference, sensitivity
@@ -18,20 +17,17 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import WorkKeys
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
 from cvpl.evaluation.inference.columns import FOLDS, most_ranking
-from cvpl.evaluation.singling_out.column_sets import LARGEST, MOST_VISITS
 from cvpl.search.exact import INDEX_ALL_PAIRS
 from cvpl.tables.pair import Inputs
 
-START, RESULT, PAGE, COMPILER = 2.1, 0.2, 2.0, 0.8
-"""Python and its libraries, putting the result together, drawing the charts of its page, loading what was compiled."""
+START, PAGE, COMPILER = 2.3, 2.0, 0.8
+"""Python and its libraries with the result, drawing the charts of the page, and loading what was compiled."""
 CELL, COLUMN, CHECKED = 1e-6, 40e-3, 0.4
 """A cell that is read, a column of all tables, however few cells it has, and the checks over the reading."""
 SMALL = 0.03
 """A step that takes little, over all attacks."""
-SET, SET_RECORD = 10e-6, 15e-9
-"""A set of columns that may single out, and a record of a set."""
-MODELS, INFERRED, INFERRED_CELL = 6.0, 0.24e-3, 2e-9
-"""The models of a sensitive attribute, a person whose nearest records are found, and a column of a pair in that."""
+MODELS, NEAREST_CELL = 6.0, 3e-9
+"""The models of a sensitive attribute, and a column of a pair in the search for the nearest records."""
 NESTED = 3 / 4 + 1 / 2 + 1 / 4
 """The shares of the columns that are searched by beside all of them, together: at most once for each fold."""
 
@@ -103,7 +99,7 @@ class Work:
             self._step(Phase.POWER_DROPS, self._drops()),
             _small(Phase.CONTRIBUTIONS, attacks),
             self._step(Phase.UTILITY, self._tables() * (2 * CHECKED)),
-            self._step(Phase.CRITERIA, self._singling_out()),
+            _small(Phase.CRITERIA, attacks),
             *self._inferring(),
         ]
 
@@ -117,10 +113,10 @@ class Work:
             self._step(Phase.SENSITIVITY, self._varied()),
             self._step(Phase.LADDER, self._likely(self._ladder)),
             _small(Phase.SUBGROUPS, attacks),
-            self._step(Phase.SINGLING_OUT, self._singling_out()),
+            _small(Phase.SINGLING_OUT, attacks),
         ]
         steps += [] if self._resolved.quick else [_small(Phase.CRITERIA, attacks), *self._recipients()]
-        return [*steps, *self._inferring(), self._step(Phase.RESULT, Cost(RESULT))]
+        return [*steps, *self._inferring(), _small(Phase.RESULT, attacks)]
 
     def _quick_look(self) -> list[Step]:
         """The attackers of a quick look: all of them or, in a large release, a trial of all and then the strongest."""
@@ -193,12 +189,6 @@ class Work:
         whole = _sum(map(_sum, attacks)) * (len(recipients) / len(able))
         return [self._step(Phase.RECIPIENTS, whole)] if recipients else []
 
-    def _singling_out(self) -> Cost:
-        """Every set of up to three columns."""
-        records = max(1, self._records.original + self._records.released)
-        sets = sum(comb(self._columns, size) for size in range(1, LARGEST + 1))
-        return Cost((SET + SET_RECORD * records) * min(sets, MOST_VISITS / records) * self._resolved.runs_singling_out)
-
     def _inferring(self) -> list[Step]:
         """Attribute inference, if it runs: searches for the nearest records, and models, by attribute."""
         if not self._resolved.runs_inference:
@@ -209,8 +199,7 @@ class Work:
         people, folds = min(rows, most) + min(control, most), FOLDS if control else 1
         ranking = 2 * FOLDS * most_ranking(int(released)) * (self._columns + 1) if control else 0
         pairs = ((1 + folds * NESTED) * people + ranking) * released
-        one = MODELS + INFERRED * people + INFERRED_CELL * self._columns * pairs
-        return [self._step(Phase.INFERENCE, Cost(one * attributes))]
+        return [self._step(Phase.INFERENCE, Cost(MODELS + NEAREST_CELL * self._columns * pairs) * attributes)]
 
 
 def _small(phase: str, attacks: Iterable[Step]) -> Step:
