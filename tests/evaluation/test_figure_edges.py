@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cvpl.evaluation.criteria import ClassValueCounts, recursive_c
-from cvpl.evaluation.groups.subgroups import by_columns
+from cvpl.evaluation.groups.subgroups import groups_by_columns
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, Uncertainty, offer
@@ -81,7 +81,7 @@ def test_only_a_control_has_a_rate_of_its_own():
 def test_numbers_are_grouped_by_the_quartiles_of_the_originals():
     values = np.arange(1.0, 9), np.array([0.0, 4.4, 4.6, 99, np.nan])
     mine, other = (Numbers(x, x, x) for x in values)
-    (found,) = by_columns({"n": (mine, other)}, np.arange(8), np.arange(5))
+    (found,) = groups_by_columns({"n": (mine, other)}, np.arange(8), np.arange(5))
     assert found.original.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert found.control.tolist() == [0, 1, 2, 3, -1]
 

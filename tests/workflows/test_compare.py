@@ -45,7 +45,7 @@ from cvpl.reports.terminal import show
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
 from cvpl.result.publishing import Disclosure
 from cvpl.wording import printable
-from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.compare.ranking import ReleaseFigures, rank
 from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 from shared_data import SHARED
@@ -471,7 +471,7 @@ def risk_at(estimate, false_rate, basis="control"):
 )
 def test_a_risk_that_is_read_otherwise_than_the_others_has_no_place_and_says_why(compared, odd, words):
     one = compared.releases[0]
-    found = ranked([stood(one, "odd", odd), stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
+    found = rank([stood(one, "odd", odd), stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
     assert [release.name for release in found.releases] == ["b", "a", "odd"]
     places = [release.risk_places for release in found.releases]
     assert [place and (place.first, place.last) for place in places] == [
@@ -488,7 +488,7 @@ def test_a_release_that_hides_something_from_the_attackers_has_no_place(compared
     one = compared.releases[0].model_copy(update={"preflight": []})
     unseen = Finding(check="unread_columns", closes_gate=True, message="no attacker can read column 'x'")
     blind = stood(one.model_copy(update={"preflight": [unseen]}), "blind", risk_at(0.0, 0.05))
-    found = ranked([blind, stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
+    found = rank([blind, stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
     assert [release.name for release in found.releases] == ["b", "a", "blind"]
     assert found.releases[-1].unranked == "its risk is not known: no attacker can read column 'x'"
     assert found.releases[-1].risk_places is None and "blind" not in found.frontier
@@ -498,7 +498,7 @@ def test_a_release_that_hides_something_from_the_attackers_has_no_place(compared
 
 def test_of_two_risks_at_different_rates_the_one_at_the_smaller_rate_is_ranked(compared):
     one = compared.releases[0]
-    found = ranked([stood(one, "at 10%", risk_at(0.9, 0.10)), stood(one, "at 5%", risk_at(0.2, 0.05))])
+    found = rank([stood(one, "at 10%", risk_at(0.9, 0.10)), stood(one, "at 5%", risk_at(0.2, 0.05))])
     assert [(release.name, release.risk_places is None) for release in found.releases] == [
         ("at 5%", False),
         ("at 10%", True),

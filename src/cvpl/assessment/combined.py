@@ -46,7 +46,7 @@ Ints = NDArray[np.int64]
 _DECIMALS = 9
 
 
-def compared(rate: float) -> float:
+def round_for_comparison(rate: float) -> float:
     """A rate up to the decimals in which attackers are compared: the last bits of a sum pick none."""
     return round(rate, _DECIMALS)
 
@@ -74,12 +74,12 @@ class AttackerOutcome:
         """Its power against the control at a false-positive rate, to compare it by; 0 if there is none."""
         if false_rate is None or not self.measured.has_control:
             return 0.0
-        return compared(self.measured.power_at(false_rate))
+        return round_for_comparison(self.measured.power_at(false_rate))
 
     @property
     def top1(self) -> float:
         """Its top-1 hit rate, to compare it by; 0 if unknown."""
-        return compared(best_candidate(self.measured) or 0.0)
+        return round_for_comparison(best_candidate(self.measured) or 0.0)
 
 
 Some = TypeVar("Some")
@@ -113,10 +113,12 @@ def combine(
         return None
     seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
     units = None if groups is None else (groups["original"][people], groups["control"][controls])
-    scores = _joined(
-        [_of_people(item.measured, people, controls) for item in able.values()], units, stream(seed, "combined")
+    scores = _joined_scores(
+        [_evidence_of_people(item.measured, people, controls) for item in able.values()],
+        units,
+        stream(seed, "combined"),
     )
-    member, control = _of_common(able[first].measured, inputs.pair, people, controls)
+    member, control = _attack_on_common_people(able[first].measured, inputs.pair, people, controls)
     done = CombinedAttack.of(member, scores, tuple(able), first)
     joined = measure(
         done,
@@ -144,7 +146,9 @@ def strongest_member(able: Mapping[str, AttackerOutcome]) -> str | None:
     return max(found, key=lambda name: found[name], default=None)
 
 
-def _of_common(measured: Measurement, pair: Pair, people: Ints, controls: Ints) -> tuple[Attack, BestCandidates | None]:
+def _attack_on_common_people(
+    measured: Measurement, pair: Pair, people: Ints, controls: Ints
+) -> tuple[Attack, BestCandidates | None]:
     """The attack of a member on these originals and controls; it is run again if it asked more.
 
     The samples of members are nested, so a smaller one is drawn again. Members that need reference people ask the other
@@ -170,7 +174,7 @@ def _common(able: Mapping[str, Some], rows: Callable[[Some], Ints]) -> Ints:
     return reduce(partial(np.intersect1d, assume_unique=True), (rows(item) for item in able.values()))
 
 
-def _of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Floats, Floats]:
+def _evidence_of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Floats, Floats]:
     """The evidence of a member for these originals and controls."""
     done, base = measured.attack, measured.base_scores
     assert base is not None  # noqa: S101 - only members with a control are combined
@@ -180,7 +184,7 @@ def _of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Flo
     )
 
 
-def _joined(
+def _joined_scores(
     members: list[tuple[Floats, Floats]], units: tuple[Ints, Ints] | None, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The cross-fitted scores of originals and controls."""
@@ -217,7 +221,7 @@ def combined_canaries(members: Mapping[str, CanaryOutcome | None], first: str, s
             for item in scores.values()
         ]
         asked = scores[first if first in same else same[0]]
-        mine, base = _joined(evidence, _units(asked), stream(seed, f"combined canary {number}"))
+        mine, base = _joined_scores(evidence, _units(asked), stream(seed, f"combined canary {number}"))
         joined.append((asked, mine, base))
     return joined_canaries(known[first], joined)
 

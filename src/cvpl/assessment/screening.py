@@ -78,14 +78,14 @@ def part_of_inputs(inputs: Inputs, seed: int) -> Inputs:
     control, unit = None, {} if codes is None else {"original": codes["original"][people]}
     if pair.control is not None:
         rows = draw.sample("control", np.arange(pair.control.rows, dtype=np.int64), CONTROLS, rng)
-        control = _some(pair.control, rows)
+        control = _take_rows(pair.control, rows)
         if codes is not None:
             unit["control"] = codes["control"][rows]
-    part = Pair(_some(pair.original, people), _some(pair.protected, released), control)
+    part = Pair(_take_rows(pair.original, people), _take_rows(pair.protected, released), control)
     matches = replace(matches, original=places[0], protected=places[1])
     evaluation = EvaluationOnly(matches, Unit(unit or None))
     return replace(inputs, pair=part, evaluation=evaluation)
 
 
-def _some(table: Table, rows: Rows) -> Table:
+def _take_rows(table: Table, rows: Rows) -> Table:
     return table if len(rows) == table.rows else table.take(rows)

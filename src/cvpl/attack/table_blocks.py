@@ -134,7 +134,7 @@ def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpa
     return TableBlocks(tuple(schemes))
 
 
-def narrowed(
+def narrow_blocks(
     blocks: TableBlocks, levers: Levers, tables: Sequence[Table], space: FeatureSpace, seed: int
 ) -> TableBlocks:
     """The blocks to search: the same blocks, unless levers limit the pairs."""

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.alignment import detect
-from cvpl.operators.blocking import compressed
+from cvpl.operators.blocking import compress_codes
 from cvpl.tables.columns import ColumnData, Table
 
 Ints = NDArray[np.int64]
@@ -118,7 +118,9 @@ def release_criteria(
     own = weights is None and population is not None
     each = np.full(released.rows, max(1.0, (population or 0) / released.rows)) if own else weights
     individual = None if each is None else individual_risk(classes, each)
-    people, shares = (None, None) if everybody is None or more else _in_population(released, names, classes, everybody)
+    people, shares = (
+        (None, None) if everybody is None or more else _population_risks(released, names, classes, everybody)
+    )
     risks = class_risks(classes, people)
     assert risks is not None  # noqa: S101 - there are records
     basis: Basis = "release" if people is None else "population"
@@ -156,7 +158,7 @@ def _secret(classes: EquivalenceClasses, column: ColumnData) -> AttributeCriteri
     return AttributeCriteria(varied, equal, ordered_distance(counts) if column.ordered else None)
 
 
-def _in_population(
+def _population_risks(
     released: Table, names: Sequence[str], classes: EquivalenceClasses, everybody: KnownPopulation
 ) -> tuple[Numbers, tuple[float, float] | None]:
     """The people of the population in each class of the release, and δ-presence, at the release's granularity."""
@@ -349,12 +351,12 @@ def combined_codes(columns: Sequence[Codes], rows: int) -> Ints:
     for codes in columns:
         values = int(codes.max(initial=-1)) + 2
         if size * values > _LARGEST:
-            keys, size = compressed(keys, size)
+            keys, size = compress_codes(keys, size)
         keys *= values
         keys += codes
         keys += 1
         size *= values
-    return compressed(keys, size)[0]
+    return compress_codes(keys, size)[0]
 
 
 @dataclass(frozen=True, eq=False)

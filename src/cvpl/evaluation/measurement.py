@@ -56,7 +56,7 @@ from cvpl.result import Risk
 from cvpl.search.best import BestCandidates
 from cvpl.search.pairs import PairSimilarities, candidate_similarities
 from cvpl.tables.evaluation_only import TrueMatches
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Floats = NDArray[np.float64]
 
@@ -328,7 +328,7 @@ def choose_reading(measurements: Iterable[Measurement]) -> RiskReading:
         refused = next((reason for reason in refusals if reason), "")
         if not refused and can_be_read(rate, fewest):
             return RiskReading(rate)
-    return RiskReading(None, refused or f"{counted(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
+    return RiskReading(None, refused or f"{count_phrase(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
 
 
 def can_be_read(false_rate: float, controls: int) -> bool:

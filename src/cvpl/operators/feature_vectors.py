@@ -69,7 +69,7 @@ class FittingVectors:
         return len(self.neutral)
 
 
-def added(parts: Sequence[Moments]) -> Moments:
+def add_moments(parts: Sequence[Moments]) -> Moments:
     """The moments of the records of all parts together."""
     weight = sum(part.weight for part in parts)
     first: Floats = sum((part.first for part in parts), start=np.zeros_like(parts[0].first))

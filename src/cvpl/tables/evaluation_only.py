@@ -21,7 +21,7 @@ from cvpl.errors import InputError, LimitError, Problem, UsageError
 from cvpl.tables.columns import ColumnData, ColumnSpec
 from cvpl.tables.keys import components
 from cvpl.tables.meaning.reading import ColumnReader
-from cvpl.tables.source.connection import connected, quoted, within_memory
+from cvpl.tables.source.connection import connect, identifier, within_memory
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, open_source
 
@@ -93,7 +93,7 @@ def read_matches(
         if by_position and not position:
             whole = f"regexp_full_match({identity}, '[0-9]+([.]0*)?')"
             identity = f"CASE WHEN {whole} THEN TRY_CAST({identity} AS BIGINT) END"
-        sides.append(f"(SELECT {source.position} AS row, {identity} AS identity FROM {quoted(source.table)})")
+        sides.append(f"(SELECT {source.position} AS row, {identity} AS identity FROM {identifier(source.table)})")
     counts = [f"(SELECT identity, count(*)::HUGEINT AS n FROM {side} AS s GROUP BY 1)" for side in sides]
     on = "ON o.identity = p.identity"
     # Count by group: listing the pairs of a column with two values would take hours.
@@ -165,7 +165,7 @@ def read_unit(
         parts = [
             f"SELECT {at} AS side, {source.position} AS place, {reader.text(source, column)} AS name, "
             f"{0 if column in columns else at} AS apart "
-            f"FROM {quoted(source.table)}"
+            f"FROM {identifier(source.table)}"
             for at, source in enumerate(sources)
             if column in source.types
         ]
@@ -274,7 +274,7 @@ def read_sensitive_columns(
 @within_memory
 def id_values(table: object, column: str, reading: Reading) -> list[str]:
     """The text of every cell of the id column, in the order of the rows; an empty text where there is none."""
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, table, "original", reading)
         if column not in source.types:
             raise UsageError(
@@ -282,6 +282,6 @@ def id_values(table: object, column: str, reading: Reading) -> list[str]:
                 "`role: id`, or leave out --per-person-id (in Python per_person_id=True)."
             )
         text = f"coalesce(CAST({source.field(column)} AS VARCHAR), '')"
-        found = con.execute(f"SELECT {text} FROM {quoted(source.table)} ORDER BY {source.position}").fetchall()
+        found = con.execute(f"SELECT {text} FROM {identifier(source.table)} ORDER BY {source.position}").fetchall()
         source.check_unchanged()
     return [str(cell) for (cell,) in found]

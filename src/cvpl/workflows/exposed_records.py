@@ -49,7 +49,7 @@ from cvpl.operators.similarity import AgreementScorer, Rarity
 from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only import id_values
 from cvpl.tables.pair import Inputs
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -116,7 +116,7 @@ class PerPersonFile:
             unit_of = _first_rows(units["original"], rows)
             base = units["control"][done.control_rows] if measured.has_control else units["original"][people]
             together = exposures_of_units(done.scores, units["original"][people], measured.base_scores, base)
-        linked, columns = _linked(measured, ensemble.reading.false_rate), exposing_columns(done, inputs.pair)
+        linked, columns = _linked_column(measured, ensemble.reading.false_rate), exposing_columns(done, inputs.pair)
         listed = []
         for at, person in enumerate(people.tolist()):
             row = int(rows[person])
@@ -141,7 +141,9 @@ def per_person_warning(ensemble: EnsembleOutcome, inputs: Inputs) -> AuditWarnin
     """The warning that there is such a file; where it is stays with its owner."""
     done = ensemble.chosen.measured.attack
     asked, rows = len(done.people), inputs.pair.original.rows
-    some = "" if asked == rows else f"; it ranks the {asked:,} of {counted(rows, 'original')} that were searched for"
+    some = (
+        "" if asked == rows else f"; it ranks the {asked:,} of {count_phrase(rows, 'original')} that were searched for"
+    )
     doubt = "" if ensemble.qualified else "; no attacker counts, so the ranks may mean nothing"
     message = (
         "beside this result there is a file that ranks single originals by how exposed they are, as it was asked for; "
@@ -155,7 +157,7 @@ def _cells(found: Exposures, at: int) -> list[object]:
     return [int(found.rank[at]), "" if found.share is None else f"{found.share[at]:.6g}"]
 
 
-def _linked(measured: Measurement, false_rate: float | None) -> list[str]:
+def _linked_column(measured: Measurement, false_rate: float | None) -> list[str]:
     """Whether each original is linked where this share of the base is; those tied at the threshold are so in part."""
     scores = measured.attack.scores
     if measured.base_scores is None:
@@ -191,7 +193,7 @@ def exposing_columns(done: Attack, pair: Pair) -> list[tuple[str, ...]]:
 
 def _parts(done: Attack, pair: Pair, rows: NDArray[np.int64]) -> tuple[list[str], Floats]:
     """What each column adds to the score of each of these originals and its best candidate, originals x columns."""
-    scorer = done.scorer.agreement or _by_rarity(done, pair)
+    scorer = done.scorer.agreement or _rarity_scores(done, pair)
     names = list(done.attacker.vectorization.compared(done.original))
     there = done.found.row[rows]
     parts = np.zeros((len(rows), len(names)))
@@ -200,7 +202,7 @@ def _parts(done: Attack, pair: Pair, rows: NDArray[np.int64]) -> tuple[list[str]
     return names, parts
 
 
-def _by_rarity(done: Attack, pair: Pair) -> AgreementScorer:
+def _rarity_scores(done: Attack, pair: Pair) -> AgreementScorer:
     """The scores of the rarity attacker with the same knowledge, for the same originals."""
     plain = {"similarity": Rarity(), "evidence": "best", "alignment": "release", "projection": "identity"}
     attacker = done.attacker.model_copy(update={**plain, "blocking": Blocking(), "threshold": "false_rate"})

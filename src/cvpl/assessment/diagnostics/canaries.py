@@ -128,7 +128,7 @@ class CanaryReleases:
         Work that none of the attackers in `later` needs is dropped. Errors in what it knows are left out: a canary
         tests the attack, not the knowledge.
         """
-        certain = _without_errors(attacker)
+        certain = _attacker_without_errors(attacker)
         read_at = float(DEFAULT) if threshold is None else threshold
         planted = self._identity, self._independent
         own, nobody = (
@@ -146,15 +146,15 @@ class CanaryReleases:
         scores = _scores(own, planted[0][1]), _scores(nobody, planted[1][1])
         kept = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
         identity, fault = _identity(own, scores[0], read_at)
-        figures = Canaries(identity=identity, independent=_read(nobody, scores[1], read_at))
+        figures = Canaries(identity=identity, independent=_canary_figures(nobody, scores[1], read_at))
         found = CanaryOutcome(figures, fault, kept)
-        keys = [WorkKeys.of(_without_errors(item), ASKED) for item in later]
+        keys = [WorkKeys.of(_attacker_without_errors(item), ASKED) for item in later]
         for shared in self._shared:
             shared.keep_for(keys)
         return found
 
 
-def _without_errors(attacker: Attacker) -> Attacker:
+def _attacker_without_errors(attacker: Attacker) -> Attacker:
     return attacker.model_copy(update={"errors": 0.0}) if attacker.errors else attacker
 
 
@@ -179,12 +179,12 @@ def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> tu
     whole = np.all([done.original.columns[name].known() for name in compared], axis=0)
     judged = int(whole.sum()) >= FEWEST_JUDGED
     whole = whole if judged else np.ones(len(asked), dtype=bool)
-    top1, attainable = float(hits[whole].mean()), float(_alone(done)[whole].mean())
+    top1, attainable = float(hits[whole].mean()), float(_largest_possible_top1(done)[whole].mean())
     fault = None
     ranks = done.attacker.alignment == "ranks"
     if judged and top1 < attainable - (SHORTFALL_OF_RANKS * attainable if ranks else SHORTFALL):
         fault = "it finds fewer people in the originals themselves than can be distinguished"
-    found = _read(done, scores, threshold)
+    found = _canary_figures(done, scores, threshold)
     return found.model_copy(update={"top1_hit_rate": top1, "attainable_top1": attainable}), fault
 
 
@@ -198,7 +198,7 @@ def _scores(done: Attack, groups: Mapping[str, Ints] | None) -> CanaryScores | N
     return CanaryScores(done.people, done.control_rows, done.scores, base, spread)
 
 
-def _read(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
+def _canary_figures(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
     """The figures of a canary at the attacker's threshold, or at a 5% false-positive rate for a score off the scale."""
     on_scale = done.attacker.on_scale
     base = None if scores is None else scores.controls
@@ -254,7 +254,7 @@ def joined_canaries(found: CanaryOutcome, joined: Sequence[tuple[CanaryScores, F
     return CanaryOutcome(figures, found.identity_fault)
 
 
-def _alone(done: Attack) -> NDArray[np.float64]:
+def _largest_possible_top1(done: Attack) -> NDArray[np.float64]:
     """For each person searched, one over the number of originals with the same features: the largest possible top-1."""
     if done.attacker.compares_values:
         compared = done.attacker.vectorization.compared(done.protected)

@@ -28,7 +28,7 @@ from cvpl.evaluation.inference.attackers import (
     BothBeliefs,
     LinkGuesses,
 )
-from cvpl.evaluation.inference.columns import by_information, draw_folds, gains, most_ranking, nested_sets
+from cvpl.evaluation.inference.columns import columns_by_information, draw_folds, gains, most_ranking, nested_sets
 from cvpl.evaluation.inference.figures import (
     NO_CONTROL,
     Queries,
@@ -38,7 +38,7 @@ from cvpl.evaluation.inference.figures import (
     inference_rate,
     inference_rows,
     refusal,
-    scored,
+    score_beliefs,
     scored_by_choice,
     simultaneous,
     weights_of,
@@ -140,7 +140,7 @@ class _InferenceRun:
     def _attacks_on(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> list[ScoredAttack]:
         """Every attacker on one secret, by both scores."""
         kept, asked = secret.released >= 0, self._searches.asked(known)
-        told = by_information(
+        told = columns_by_information(
             self.inputs.pair.protected, known, secret, stream(self._searches.seed, f"columns of {secret.name}")
         )
         people = self._searches.people(known)
@@ -158,15 +158,15 @@ class _InferenceRun:
             found += scored_by_choice(VOTE, sets, vote, secret, asked)
         if self._searches.nearest is not None:
             links = self._searches.links(known, kept, nearest=True)
-            found += scored(NEAREST_RECORD, known, links.best(secret), secret, asked)
+            found += score_beliefs(NEAREST_RECORD, known, links.best(secret), secret, asked)
         for columns in nested_sets(known, told, (1, 1 / 2, 1 / 4)):
-            found += scored(CLASS, columns, people.compatible_class(columns, secret), secret, asked)
+            found += score_beliefs(CLASS, columns, people.compatible_class(columns, secret), secret, asked)
         predicted = self._models(secret, known, people)
         for name, beliefs in predicted.items():
-            found += scored(name, known, beliefs, secret, asked)
+            found += score_beliefs(name, known, beliefs, secret, asked)
         if predicted:
             joined = self._searches.links(known, kept).joined(secret, list(predicted.values()))
-            found += scored(JOINED, known, joined, secret, asked)
+            found += score_beliefs(JOINED, known, joined, secret, asked)
         return found
 
     def _by_gain(
@@ -190,7 +190,7 @@ class _InferenceRun:
             found = gains(links, secret, rows, truths, again if small else None)
             if found is None:
                 return [told]
-            rankings.append(_ordered(told, found))
+            rankings.append(_order_by_gain(told, found))
         return rankings
 
     def _models(
@@ -249,7 +249,7 @@ class _InferenceRun:
         )
 
 
-def _ordered(told: tuple[str, ...], gained: Mapping[str, float]) -> tuple[str, ...]:
+def _order_by_gain(told: tuple[str, ...], gained: Mapping[str, float]) -> tuple[str, ...]:
     """The columns by what is gained by them, the largest first; those that gain as much as in `told`."""
     return tuple(sorted(told, key=lambda name: -gained.get(name, 0.0)))
 
@@ -299,7 +299,7 @@ def reconstruction(
     asked = searches.asked(known)
     weights = _everybody(secrets, asked)
     found = {BEST: _best_together(searches, secrets, known, asked)}
-    for name, hits in _alone(searches, secrets, known, asked, attacks).items():
+    for name, hits in _hits_by_attacker(searches, secrets, known, asked, attacks).items():
         found[name] = [np.prod(parts, axis=0) for parts in zip(*hits, strict=True)]
     rows = []
     for name, both in found.items():
@@ -321,7 +321,7 @@ def _best_together(
     return searches.links(known, kept).together(secrets, [[pair[at] for pair in truths] for at in (0, 1)])
 
 
-def _alone(
+def _hits_by_attacker(
     searches: SensitiveSearches,
     secrets: list[SensitiveAttribute],
     known: tuple[str, ...],
@@ -342,7 +342,7 @@ def _alone(
         if not own:
             links = searches.links(known, secret.released >= 0)
             again = {VOTE: links.vote(secret), CLASS: searches.people(known).compatible_class(known, secret)}
-            own = {name: scored(name, known, both, secret, asked)[0] for name, both in again.items()}
+            own = {name: score_beliefs(name, known, both, secret, asked)[0] for name, both in again.items()}
         for name, one in own.items():
             parts = [one.originals.hit] + ([] if one.controls is None else [one.controls.hit])
             found.setdefault(name, []).append(parts)

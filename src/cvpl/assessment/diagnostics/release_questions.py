@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.decision import bounded
+from cvpl.assessment.decision import bound_risk
 from cvpl.assessment.diagnostics.validity import SCREENED
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
@@ -17,7 +17,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.control_likeness import ControlTests, control_likeness
 from cvpl.evaluation.criteria import SIZES, AttributeCriteria, KnownPopulation, ReleaseCriteria, release_criteria
-from cvpl.evaluation.groups.subgroups import Subgroups, by_columns, by_rarity, rounded_rates, subgroups
+from cvpl.evaluation.groups.subgroups import Subgroups, groups_by_columns, groups_by_rarity, rounded_rates, subgroups
 from cvpl.evaluation.groups.units import one_row_a_unit
 from cvpl.evaluation.intervals.intervals import refused_interval
 from cvpl.evaluation.measurement import (
@@ -342,7 +342,7 @@ def recipients(
         rate = ensemble.reading.false_rate
         measured = outcome.measured
         risk = risk_by_matches(best, measured) if rate is None else risk_by_control(best, measured, rate)
-        found.append(recipient.model_copy(update={"risk": bounded(risk, kept)}))
+        found.append(recipient.model_copy(update={"risk": bound_risk(risk, kept)}))
     return found
 
 
@@ -354,14 +354,14 @@ def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -
     done = measured.attack
     control_linked = linked[1] if measured.basis == "control" else None
     control = done.held_control if control_linked is not None else None
-    groupings = by_columns(inputs.evaluation.columns, done.people, done.control_rows)
-    groupings.append(by_rarity(done.held, control))
+    groupings = groups_by_columns(inputs.evaluation.columns, done.people, done.control_rows)
+    groupings.append(groups_by_rarity(done.held, control))
     originals = measured.spread.originals
     unit = originals.unit if originals.alike else None
     return rounded_rates(subgroups(groupings, linked[0], control_linked, suppress_below, unit), suppress_below)
 
 
-def at_risk(found: Subgroups | None, suppress_below: int) -> AtRisk | None:
+def rates_by_group(found: Subgroups | None, suppress_below: int) -> AtRisk | None:
     """Rates by group; null if links are not defined."""
     if found is None:
         return None

@@ -146,7 +146,7 @@ def subgroups(
     """
     if not len(linked) or not groupings:
         raise ValueError("rates by group need at least one record and one grouping")
-    mine = [_counted(item.original, len(item.labels), len(linked)) for item in groupings]
+    mine = [_codes_from_zero(item.original, len(item.labels), len(linked)) for item in groupings]
     place = pooled_rows(mine, suppress_below)
     rows = [place_of[codes] for place_of, codes in zip(place, mine, strict=True)]
     hidden = hidden_shares(rows, linked, suppress_below)
@@ -202,7 +202,7 @@ class ShareSpread:
         return lambda share: drawn.ends(share, size, 1 - self.error)
 
 
-def _counted(codes: Ints, labels: int, records: int) -> Ints:
+def _codes_from_zero(codes: Ints, labels: int, records: int) -> Ints:
     """Codes from 0; records without a value come after the last label."""
     if len(codes) != records or codes.max(initial=-1) >= labels or codes.min(initial=-1) < -1:
         raise ValueError("every record needs the code of a label, or -1")
@@ -217,7 +217,7 @@ def _control_shares(
         return None
     rows = []
     for grouping, place_of in zip(groupings, place, strict=True):
-        codes = _counted(np.asarray(grouping.control), len(grouping.labels), len(linked))
+        codes = _codes_from_zero(np.asarray(grouping.control), len(grouping.labels), len(linked))
         full = np.full(len(grouping.labels) + 1, -1, dtype=np.int64)
         full[: len(place_of)] = place_of
         # Row 0 and one row each for the rest: control groups without originals share one more row, never shown.
@@ -268,11 +268,11 @@ def largest_rate(tables: Sequence[GroupTable], average: float, average_low: floa
     name, top = max(rows, key=lambda named: (_least(named[1]), named[1].linked is not None))
     known = top.linked is not None or top.at_least is not None
     if not known or _least(top) < average - _ROUNDING:
-        ends = [_upper_end(row) for row in hidden if _most(row) >= average - _ROUNDING]
+        ends = [_upper_end(row) for row in hidden if _largest_share(row) >= average - _ROUNDING]
         low, high = min(average_low, average), max([average, *ends])
         return Maximum(average, low, high, None, None, len(rows), untold, at_least=average > 0)
     estimate = max(_least(top), average)
-    larger = [row for row in hidden if _most(row) > estimate + _ROUNDING]
+    larger = [row for row in hidden if _largest_share(row) > estimate + _ROUNDING]
     high = max(_upper_end(row) for row in [top, *larger])
     return Maximum(estimate, top.low or 0.0, high, name, top.label, len(rows), untold, bool(larger))
 
@@ -282,7 +282,7 @@ def _least(row: GroupRow) -> float:
     return row.linked if row.linked is not None else (row.at_least or 0.0)
 
 
-def _most(row: GroupRow) -> float:
+def _largest_share(row: GroupRow) -> float:
     """The largest share that a row may have, given what is published."""
     if row.linked is not None:
         return row.linked
@@ -297,7 +297,7 @@ QUARTERS = ("lowest quarter", "second quarter", "third quarter", "highest quarte
 BY_RARITY = "rarity, by tenths"
 
 
-def by_columns(
+def groups_by_columns(
     columns: Mapping[str, tuple[ColumnData, ColumnData | None]], people: Ints, control_rows: Ints
 ) -> list[Grouping]:
     """A grouping for each column: by label, or by the originals' quartiles for numbers and times."""
@@ -322,7 +322,7 @@ def _label_groups(originals: Labels) -> tuple[tuple[str, ...], Callable[[Any], I
     return originals.labels, lambda column: column.codes.astype(np.int64)
 
 
-def by_rarity(original: Table, control: Table | None) -> Grouping:
+def groups_by_rarity(original: Table, control: Table | None) -> Grouping:
     """Tenths of the originals from the most common to the rarest, and the tenths that controls would fall into."""
     own, others = rarity(original, control)
     return Grouping(BY_RARITY, LABELS, deciles(own), None if others is None else deciles(own, others))
@@ -359,7 +359,7 @@ def rarity(original: Table, control: Table | None = None) -> tuple[Floats, Float
             place = np.minimum(np.searchsorted(values, asked), len(values) - 1)
             found = np.where(values[place] == asked, counts[place], 0)
             other += np.log((original.rows + 1) / (found + 1))
-    return _rounded(own), None if other is None else _rounded(other)
+    return _round_sums(own), None if other is None else _round_sums(other)
 
 
 def deciles(own: Floats, asked: Floats | None = None) -> Ints:
@@ -391,7 +391,7 @@ def _value(column: ColumnData, edges: Floats | None) -> Floats:
     return np.where(known, values, -np.inf)
 
 
-def _rounded(values: Floats) -> Floats:
+def _round_sums(values: Floats) -> Floats:
     """Round so that sums that differ only in the order of their terms are equal."""
     return np.round(values, 9)
 

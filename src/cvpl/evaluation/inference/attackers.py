@@ -41,7 +41,7 @@ from cvpl.evaluation.inference.sensitive_attribute import (
     SensitiveTruth,
     best_hits,
     drawn_hits,
-    normalized,
+    normalize_rows,
 )
 from cvpl.operators.alignment import Granularity, detect
 from cvpl.operators.similarity import AgreementScorer, Scorer, generalized_columns
@@ -128,10 +128,10 @@ class LinkGuesses:
             if item is None:
                 found.append(None)
                 continue
-            voted, *told = (_some((both.original, both.control)[at]) for both in (vote, *predicted))
+            voted, *told = (_require_beliefs((both.original, both.control)[at]) for both in (vote, *predicted))
             weights = item.profile_weights(self.scale)
             ahead = np.divide(weights[:, 0], weights.sum(axis=1), out=np.zeros(len(weights)), where=weights[:, 0] > 0)
-            found.append(_mixed(ahead, voted, reduce(add, told) / len(told)))
+            found.append(_mix_beliefs(ahead, voted, reduce(add, told) / len(told)))
         return BothBeliefs(found[0], found[1])
 
     def together(
@@ -163,15 +163,15 @@ class LinkGuesses:
         return found
 
 
-def _some(beliefs: Beliefs | None) -> Beliefs:
+def _require_beliefs(beliefs: Beliefs | None) -> Beliefs:
     assert beliefs is not None  # noqa: S101 - there are beliefs wherever there are candidates
     return beliefs
 
 
-def _mixed(share: Floats, one: Beliefs, other: Beliefs) -> Beliefs:
+def _mix_beliefs(share: Floats, one: Beliefs, other: Beliefs) -> Beliefs:
     from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
 
-    return normalized((diags(share) @ one + diags(1 - share) @ other).tocsr())
+    return normalize_rows((diags(share) @ one + diags(1 - share) @ other).tocsr())
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +266,7 @@ class CompatibleClasses:
         keys = combined_codes(asked, people.rows)
         first = np.unique(keys, return_index=True)[1]
         found = self._classes([codes[first] for codes in asked], len(first)) @ values
-        return normalized(found.tocsr())[keys]
+        return normalize_rows(found.tocsr())[keys]
 
     def _classes(self, asked: Sequence[Codes], people: int) -> Any:
         """A sparse matrix of people by profiles: 1 where every cell allows what is known."""
@@ -395,7 +395,7 @@ class Nearest:
             (weights[people, columns], (people, self.profile[people, columns])),
             shape=(len(weights), values.shape[0]),
         )
-        return normalized((chosen @ values).tocsr())
+        return normalize_rows((chosen @ values).tocsr())
 
     def best(self, values: Any) -> Beliefs:
         """The secrets of the best candidates: all records that tie for the best score, with equal weight."""
@@ -446,7 +446,7 @@ def highest(scorer: Scorer | AgreementScorer, k: int, workers: int) -> Nearest:
         at_once = max(1, min(_QUERIES, -(-scorer.queries // workers)))
         by_column = np.ascontiguousarray(agreement.b.T)
         gaps = np.asarray((by_column < 0).any(axis=1))
-        search = partial(_compiled, agreement, by_column, gaps, k, at_once)
+        search = partial(_search_compiled, agreement, by_column, gaps, k, at_once)
     with threads(workers) as pool:
         parts = list(pool.map(search, range(0, scorer.queries, at_once)))
     if not parts:
@@ -454,7 +454,7 @@ def highest(scorer: Scorer | AgreementScorer, k: int, workers: int) -> Nearest:
     return Nearest(*(np.concatenate([part[at] for part in parts]) for at in (0, 1)))
 
 
-def _compiled(
+def _search_compiled(
     scorer: AgreementScorer, by_column: Codes, gaps: NDArray[np.bool_], k: int, at_once: int, start: int
 ) -> tuple[Ints, Floats]:
     """The k best candidates of some queries by agreement."""

@@ -191,7 +191,7 @@ _GROUPS = 12
 """Numbers are ranked in so many groups of equal size, labels by so many of the commonest ones and the others."""
 
 
-def by_information(
+def columns_by_information(
     released: Table, names: Sequence[str], secret: SensitiveAttribute, rng: np.random.Generator
 ) -> tuple[str, ...]:
     """The columns in the order of their mutual information with the secret in the release, the largest first."""
@@ -199,7 +199,7 @@ def by_information(
     if len(rows) > SAMPLE:
         rows = np.sort(rng.permutation(rows)[:SAMPLE])
     values = _grouped_codes(secret.released[rows])
-    told = {name: mutual_information(_grouped(released.columns[name].take(rows)), values) for name in names}
+    told = {name: mutual_information(_group_codes(released.columns[name].take(rows)), values) for name in names}
     return tuple(sorted(names, key=lambda name: (-told[name], list(names).index(name))))
 
 
@@ -224,7 +224,7 @@ def mutual_information(one: Ints, other: Ints) -> float:
     return found - (int((a > 0).sum()) - 1) * (int((b > 0).sum()) - 1) / (2 * len(one))
 
 
-def _grouped(column: ColumnData) -> Ints:
+def _group_codes(column: ColumnData) -> Ints:
     if not column.ordered:
         return _grouped_codes(column.distinct(plain=True)[1].astype(np.int64))
     numbers = column.ordinal()

@@ -243,7 +243,7 @@ class ScoredAttack:
         )
 
 
-def scored(
+def score_beliefs(
     attacker: str, columns: Sequence[str], beliefs: BothBeliefs, secret: SensitiveAttribute, asked: Queries
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores; none by a score in which nobody has a weight."""
@@ -268,7 +268,7 @@ def scored_by_choice(
     `sets` has the columns of each fold's choice, or one set that was chosen without the people.
     """
     if len(set(sets)) == 1 or asked.folds is None:
-        return scored(attacker, sets[0], beliefs(sets[0]), secret, asked)
+        return score_beliefs(attacker, sets[0], beliefs(sets[0]), secret, asked)
     truths, found = asked.truths(secret), []
     believed = {columns: beliefs(columns) for columns in dict.fromkeys(sets)}
     for score in SCORES:

@@ -102,7 +102,7 @@ class FittedModel:
         if self.model is None:
             codes = np.full(people, self.values[0])
         elif self.regresses:
-            codes = _nearest(self.secret, self.model.predict(features))
+            codes = _nearest_value(self.secret, self.model.predict(features))
         else:
             shares = self.model.predict_proba(features)
             who = np.repeat(np.arange(people), shares.shape[1])
@@ -187,10 +187,10 @@ def truth_codes(secret: SensitiveAttribute, truth: SensitiveTruth) -> Ints:
         return np.where(truth.known & (truth.codes < secret.size), truth.codes, -1)
     if not secret.size:
         return np.full(len(truth.known), -1, dtype=np.int64)
-    return np.where(truth.known, _nearest(secret, np.nan_to_num(truth.numbers)), -1)
+    return np.where(truth.known, _nearest_value(secret, np.nan_to_num(truth.numbers)), -1)
 
 
-def _nearest(secret: SensitiveAttribute, numbers: Floats) -> Ints:
+def _nearest_value(secret: SensitiveAttribute, numbers: Floats) -> Ints:
     """The value that is nearest to each number."""
     assert secret.values is not None  # noqa: S101 - only numbers are regressed
     if secret.size == 1:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from cvpl.search.blocks import ranges
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
-from cvpl.tables.meaning.labels import covers
+from cvpl.tables.meaning.labels import find_covers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -309,10 +309,10 @@ def group_members(spec: ColumnSpec, labels: Sequence[str], own: Flags, released:
     if int((released & ~own).sum()) * len(labels) > PAIRS:
         return {}
     values = np.ones(len(labels), dtype=np.bool_)
-    values[[cover.code for cover in covers(spec, labels, own, released)]] = False
+    values[[cover.code for cover in find_covers(spec, labels, own, released)]] = False
     values |= own
     found: dict[int, set[int]] = {}
-    for cover in covers(spec, labels, own, released, values):
+    for cover in find_covers(spec, labels, own, released, values):
         members = {code for code in cover.members if values[code]}
         if members and not own[cover.code]:
             found.setdefault(cover.code, set()).update(members)
@@ -334,7 +334,7 @@ Beliefs = Any
 _TIED = 1e-9
 
 
-def normalized(weights: Beliefs) -> Beliefs:
+def normalize_rows(weights: Beliefs) -> Beliefs:
     """The same with rows that sum to 1; empty rows stay empty."""
     from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
 
@@ -358,7 +358,7 @@ def best_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTrut
     release take their place. The belief in a group is shared among its members.
     """
     worth = secret.rarity if by_rarity else np.ones(secret.size)
-    expected = _expected(secret.shared(beliefs), secret, worth)
+    expected = _expected_scores(secret.shared(beliefs), secret, worth)
     counts = np.diff(expected.indptr)
     found = np.zeros(expected.shape[0])
     some = np.flatnonzero(counts)
@@ -384,7 +384,7 @@ def commonest_hits(secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rari
     if not secret.size:
         return np.zeros(people)
     worth = secret.rarity if by_rarity else np.ones(secret.size)
-    expected = _expected(csr_matrix(secret.shares[None, :]), secret, worth)
+    expected = _expected_scores(csr_matrix(secret.shares[None, :]), secret, worth)
     tied = expected.indices[expected.data >= expected.data.max(initial=0.0) * (1 - _TIED)]
     found = np.zeros(people)
     for value in tied:
@@ -392,7 +392,7 @@ def commonest_hits(secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rari
     return found
 
 
-def _expected(beliefs: Beliefs, secret: SensitiveAttribute, worth: Floats) -> Beliefs:
+def _expected_scores(beliefs: Beliefs, secret: SensitiveAttribute, worth: Floats) -> Beliefs:
     """The expected score of every guess."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
 

@@ -33,7 +33,7 @@ from cvpl.evaluation.intervals.bounds import (
 from cvpl.evaluation.rates import Basis, Roc, attributable_rate
 from cvpl.evaluation.truth import Truth
 from cvpl.search.best import BestCandidates
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def refused_interval(why: str, value: float | None = None, confidence: float = C
 
 def rate_intervals(sample: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE) -> list[Estimate]:
     """Intervals for the linkage rate at every threshold."""
-    given = _offered("linkage_rate", sample, None, confidence)
+    given = _offer_interval("linkage_rate", sample, None, confidence)
     return [given(_share(sample, tau), partial(rate_bounds, sample, tau, confidence)) for tau in map(float, thresholds)]
 
 
@@ -57,7 +57,7 @@ def attributable_intervals(
     originals: Sample, controls: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE
 ) -> list[Estimate]:
     """Intervals for (LR - c) / (1 - c) at every threshold, with a control."""
-    given = _offered("attributable_rate", originals, controls, confidence)
+    given = _offer_interval("attributable_rate", originals, controls, confidence)
     return [
         given(
             attributable_rate(_share(originals, tau), _share(controls, tau)),
@@ -71,7 +71,7 @@ def left_out_intervals(
     originals: Sample, wrong: Floats, thresholds: Iterable[float], confidence: float = CONFIDENCE
 ) -> list[Estimate]:
     """Intervals for (LR - FLR) / (1 - FLR) at every threshold; `wrong` are the best scores without the own match."""
-    given, base = _offered("left_out", originals, None, confidence), Sample(wrong)
+    given, base = _offer_interval("left_out", originals, None, confidence), Sample(wrong)
     return [
         given(
             attributable_rate(_share(originals, tau), _share(base, tau)),
@@ -97,7 +97,7 @@ def power_intervals(
     roc = Roc.of(originals.best, controls.best)
     figure: Figure = "power_left_out" if left_out else "power"
     return [
-        _offered(figure, originals, controls, confidence, rate)(
+        _offer_interval(figure, originals, controls, confidence, rate)(
             roc.power(rate), partial(power_bounds, originals, controls, rate, confidence, roc)
         )
         for rate in map(float, false_rates)
@@ -115,7 +115,7 @@ def top1_interval(
     """An interval for the top-1 hit rate: the mean of `hit` over the originals with a match."""
     unit = None if originals.unit is None else originals.unit[has_match]
     matched = Sample(originals.best[has_match], unit, originals.kind)
-    given = _offered("top1", matched, None, confidence)
+    given = _offer_interval("top1", matched, None, confidence)
     return given(
         float(hit[has_match].mean()) if has_match.any() else None,
         partial(top1_bounds, originals, hit, has_match, confidence),
@@ -126,7 +126,7 @@ def _share(sample: Sample, threshold: float) -> float:
     return float(sample.linked(threshold).mean())
 
 
-def _offered(
+def _offer_interval(
     figure: Figure,
     originals: Sample,
     controls: Sample | None,
@@ -151,12 +151,14 @@ def _offered(
         if found is None:
             nothing = "everybody has a look-alike there, and nothing is left to attribute"
             return refused_interval(nothing, value, confidence)
-        return covered(value, found, confidence, originals.kind, decided.coverage)
+        return estimate_with_coverage(value, found, confidence, originals.kind, decided.coverage)
 
     return given
 
 
-def covered(value: float | None, ends: Ends, confidence: float, method: str, coverage: LowestCoverage) -> Estimate:
+def estimate_with_coverage(
+    value: float | None, ends: Ends, confidence: float, method: str, coverage: LowestCoverage
+) -> Estimate:
     """A figure with an interval whose coverage was measured."""
     low, high = ends
     return Estimate(value, low, high, confidence, method, None, coverage.at_95, coverage.at_999)
@@ -327,14 +329,22 @@ def offer(
     """
     smallest = records if controls is None else min(records, controls)
     if smallest < FEWEST_RECORDS:
-        return _refused(f"{counted(smallest, 'record')}, and nothing smaller than {FEWEST_RECORDS} was measured")
+        return _refuse_interval(
+            f"{count_phrase(smallest, 'record')}, and nothing smaller than {FEWEST_RECORDS} was measured"
+        )
     if kind == "groups" and units < FEWEST_UNITS:
-        return _refused(f"the rows weigh as {units:.0f} equal groups, and fewer than {FEWEST_UNITS} were not measured")
+        return _refuse_interval(
+            f"the rows weigh as {units:.0f} equal groups, and fewer than {FEWEST_UNITS} were not measured"
+        )
     if beyond is not None and beyond < FEWEST_BEYOND:
-        return _refused(f"{beyond:.3g} controls above the threshold, and {FEWEST_BEYOND} are needed to read it off")
+        return _refuse_interval(
+            f"{beyond:.3g} controls above the threshold, and {FEWEST_BEYOND} are needed to read it off"
+        )
     lowest = MEASURED[figure, kind]
     if lowest.at_95 < ENOUGH:
-        return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
+        return _refuse_interval(
+            f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for"
+        )
     return IntervalOffer(lowest)
 
 
@@ -343,7 +353,9 @@ def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> IntervalOffer:
     found = [DIFFERENCES[figure] for figure in figures]
     lowest = LowestCoverage(min(item.at_95 for item in found), min(item.at_999 for item in found))
     if lowest.at_95 < ENOUGH:
-        return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
+        return _refuse_interval(
+            f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for"
+        )
     return IntervalOffer(lowest)
 
 
@@ -352,5 +364,5 @@ def offer_over_draws() -> IntervalOffer:
     return IntervalOffer(OVER_DRAWS)
 
 
-def _refused(why: str) -> IntervalOffer:
+def _refuse_interval(why: str) -> IntervalOffer:
     return IntervalOffer(None, why)

@@ -28,7 +28,7 @@ from cvpl.evaluation.intervals.intervals import (
     Figure,
     Uncertainty,
     attributable_from_power,
-    covered,
+    estimate_with_coverage,
     offer_difference,
     offer_over_draws,
     refused_interval,
@@ -100,7 +100,7 @@ def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) 
         assert found is not None  # noqa: S101 - there is a base
         return found[0]
 
-    return _described(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
+    return _figure_estimate(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
 
 
 def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEstimate:
@@ -129,16 +129,16 @@ def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: f
         parts = attributable_parts(originals, base, threshold)
         if parts is None or estimate is None:
             return None
-        return _described("attributable_rate", basis, estimate, interval, originals, parts, asked)
+        return _figure_estimate("attributable_rate", basis, estimate, interval, originals, parts, asked)
     free = base.best < threshold
     if estimate is None or not free.any():
         return None
     unit = None if originals.unit is None else originals.unit[free]
     asked = replace(asked, originals=asked.originals[free])
-    return _described("left_out", basis, estimate, interval, originals, [Component(linked[free], unit)], asked)
+    return _figure_estimate("left_out", basis, estimate, interval, originals, [Component(linked[free], unit)], asked)
 
 
-def _described(
+def _figure_estimate(
     figure: Figure,
     basis: Basis,
     estimate: float,
@@ -196,12 +196,12 @@ def difference_bounds(first: tuple[float, Ends], second: tuple[float, Ends], tog
     variances; for two shares of the same people, Newcombe's interval).
     """
     (a, (a_low, a_high)), (b, (b_low, b_high)) = first, second
-    down = _together(a - a_low, b_high - b, together)
-    up = _together(a_high - a, b - b_low, together)
+    down = _combine_variances(a - a_low, b_high - b, together)
+    up = _combine_variances(a_high - a, b - b_low, together)
     return a - b - down, a - b + up
 
 
-def _together(x: float, y: float, correlation: float) -> float:
+def _combine_variances(x: float, y: float, correlation: float) -> float:
     return math.sqrt(max(0.0, x * x + y * y - 2 * correlation * x * y))
 
 
@@ -235,7 +235,9 @@ def difference(
     ends = [(item.low, item.high) for item in alone if item.low is not None and item.high is not None]
     low, high = difference_bounds((first.estimate, ends[0]), (second.estimate, ends[1]), together)
     kinds = dict.fromkeys((first.kind, second.kind, *(["draws"] if over_draws else [])))
-    paired = covered(estimate, (low, high), confidence, f"paired, {' and '.join(kinds)}", offered.coverage)
+    paired = estimate_with_coverage(
+        estimate, (low, high), confidence, f"paired, {' and '.join(kinds)}", offered.coverage
+    )
     return Difference(paired, together)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from cvpl.estimates import CONFIDENCE, Estimate, beyond_chance
 from cvpl.evaluation.intervals.bounds import FEW_UNITS, LEAST_EFFECT, Sample, power_parts, quantile, wilson_bounds
-from cvpl.evaluation.intervals.intervals import OVER_DRAWS, covered
+from cvpl.evaluation.intervals.intervals import OVER_DRAWS, estimate_with_coverage
 from cvpl.evaluation.intervals.paired import FigureEstimate
 from cvpl.evaluation.rates import Roc
 from cvpl.result import TrialPower, TrialRisk, TrialSpread
@@ -292,7 +292,7 @@ class MeanOverDraws:
     def interval(self, confidence: float) -> Estimate:
         """The interval over people and draws, by Student's t with one degree of freedom less than draws."""
         ends = self.error.ends(self.estimate, confidence)
-        return covered(self.estimate, ends, confidence, f"{self._units} and draws", OVER_DRAWS)
+        return estimate_with_coverage(self.estimate, ends, confidence, f"{self._units} and draws", OVER_DRAWS)
 
     @property
     def deviation(self) -> float:
@@ -335,7 +335,7 @@ def power_over_draws(
     scores = np.vstack([originals, controls])
     inside = np.zeros(scores.shape, dtype=bool)
     inside[:count] = True
-    unit = numbered(_joined(groups), len(scores))
+    unit = numbered(_join_groups(groups), len(scores))
     for table, rows in (("originals", slice(None, count)), ("controls", slice(count, None))):
         fewest = min(len(np.unique(unit[rows][~np.isnan(column)])) for column in scores[rows].T)
         if fewest < FEWEST_UNITS:
@@ -364,7 +364,7 @@ def share_over_draws(values: Floats, groups: Groups | None = None) -> MeanOverDr
     return MeanOverDraws(tuple(map(float, by_draw)), error, deviations.mean(axis=1), np.zeros(0), groups is not None)
 
 
-def _joined(groups: Groups | None) -> Ints | None:
+def _join_groups(groups: Groups | None) -> Ints | None:
     if groups is None:
         return None
     mine, others = groups

@@ -60,7 +60,7 @@ class Shift:
 NO_SHIFT = Shift(np.zeros(1), np.zeros(1))
 
 
-def refined(people: Floats, released: Floats, known: tuple[Bools, Bools]) -> list[Shift]:
+def refine_scores(people: Floats, released: Floats, known: tuple[Bools, Bools]) -> list[Shift]:
     """The shift of each rank score; `known` tells which scores of both tables are those of values.
 
     The first columns of both tables are the rank scores, the others are compared as they are.

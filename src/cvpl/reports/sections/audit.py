@@ -122,7 +122,7 @@ def audit_sections(result: AuditResult) -> list[ReportSection]:
         repeat_section(result),
         configuration_section(result.provenance.config),
     ]
-    decide, inspect = ([_doubted(section, result) for section in layer] for layer in (decide, inspect))
+    decide, inspect = ([_add_doubt(section, result) for section in layer] for layer in (decide, inspect))
     return [
         answer_section(result),
         *(replace(section, layer=Layer.DECIDE) for section in decide),
@@ -131,7 +131,7 @@ def audit_sections(result: AuditResult) -> list[ReportSection]:
     ]
 
 
-def _doubted(section: ReportSection, result: AuditResult) -> ReportSection:
+def _add_doubt(section: ReportSection, result: AuditResult) -> ReportSection:
     """The section says that its figures do not count, or may be too low, for readers who jump to it."""
     doubt = None
     if result.verdict.kind == "not_assessable":

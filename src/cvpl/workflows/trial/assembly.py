@@ -26,7 +26,7 @@ from cvpl.randomness import stream
 from cvpl.result.publishing import Disclosure
 from cvpl.result.setting import Assumptions
 from cvpl.result.verdict import blind
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 from cvpl.workflows.draws.mechanism import ReleaseNotMade
 from cvpl.workflows.draws.strongest import draw_policies
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
@@ -77,13 +77,13 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
         membership=finished.membership,
         attacker=headline,
         risk=None if headline is None else _risk(headline, strongest.powers[headline], bounded=blind(findings) is None),
-        picked=_picked(strongest),
+        picked=_headline_pick(strongest),
         power=[item.figures for item in powers],
         rounds=_rounds(finished, headline),
         attackers=_attackers(rounds, strongest),
         spread=None if headline is None else strongest.powers[headline].spread,
         exposure=None if headline is None else _exposure(finished, headline, rate),
-        planted=None if headline is None else _planted(finished, headline, strongest),
+        planted=None if headline is None else _planted_figures(finished, headline, strongest),
         budget=budget,
         policies=[],
         preflight=findings,
@@ -121,7 +121,7 @@ def _risk(headline: str, found: PowerOverRounds, *, bounded: bool) -> out.TrialR
     return risk if bounded else risk.model_copy(update={"high": 1.0})
 
 
-def _picked(strongest: Strongest) -> out.Picked | None:
+def _headline_pick(strongest: Strongest) -> out.Picked | None:
     among = len(strongest.powers)
     return out.Picked(among=among, confidence=strongest.confidence) if among > 1 else None
 
@@ -208,7 +208,7 @@ def _exposure(finished: FinishedTrial, headline: str, rate: float) -> out.TrialE
     )
 
 
-def _planted(finished: FinishedTrial, headline: str, strongest: Strongest) -> out.TrialPlanted | None:
+def _planted_figures(finished: FinishedTrial, headline: str, strongest: Strongest) -> out.TrialPlanted | None:
     count = int(finished.trial.people.planted.sum())
     if not count:
         return None
@@ -258,7 +258,7 @@ def trial_warnings(
         found.append(
             AuditWarning(
                 "few_rounds",
-                f"this trial has {counted(len(rounds.found), 'round')} and {people:,} people; coverage was "
+                f"this trial has {count_phrase(len(rounds.found), 'round')} and {people:,} people; coverage was "
                 f"measured from {MEASURED_ROUNDS} rounds and {MEASURED_PEOPLE} people on",
             )
         )
@@ -289,7 +289,8 @@ def _sizes(rounds: Rounds) -> list[AuditWarning]:
         return []
     rows = [item.released for item in rounds.found]
     message = (
-        f"the releases have from {min(rows):,} to {counted(max(rows), 'row')}, which differs by more than 10% for the "
+        f"the releases have from {min(rows):,} to {count_phrase(max(rows), 'row')}, which differs by more than 10% "
+        "for the "
         "same number of people: check that the mechanism is meant to choose its own size"
     )
     return [AuditWarning("release_sizes_differ", message)]
@@ -299,7 +300,7 @@ Membership = Literal["balanced", "coin"]
 Bools = NDArray[np.bool_]
 
 
-def balanced(units: int, rounds: int, seed: int) -> Bools:
+def draw_balanced(units: int, rounds: int, seed: int) -> Bools:
     """Units x rounds: rounds 1 and 2 are the two halves of one random split, rounds 3 and 4 those of another.
 
     Of an odd number of rounds the last is a half of a new split. Halves of an odd number of units differ by one.
@@ -320,4 +321,4 @@ def coins(units: int, rounds: int, seed: int) -> Bools:
 
 def draw_membership(kind: Membership, units: int, rounds: int, seed: int) -> Bools:
     """Units x rounds: whether the unit is in."""
-    return coins(units, rounds, seed) if kind == "coin" else balanced(units, rounds, seed)
+    return coins(units, rounds, seed) if kind == "coin" else draw_balanced(units, rounds, seed)

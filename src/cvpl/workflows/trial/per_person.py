@@ -42,7 +42,7 @@ def write_per_person(file: Path, finished: FinishedTrial, strongest: Strongest) 
     if _can_rank(finished):
         evidence = evidence_of_rounds(finished.rounds.scores(headline)[real], inside)
         alone = expected_evidence(evidence, person_rarity(finished)[real])
-        expected = np.round(_of_units(alone, finished.rounds.people.unit[real]), 6)
+        expected = np.round(_largest_by_cluster(alone, finished.rounds.people.unit[real]), 6)
         ranks = 1 + len(expected) - np.searchsorted(np.sort(expected), expected, side="right")
         fields = [(str(rank), f"{value:.6g}") for rank, value in zip(ranks, expected, strict=True)]
     lines = [
@@ -79,7 +79,7 @@ def person_rarity(finished: FinishedTrial) -> NDArray[np.float64]:
     return own[finished.rounds.rows]
 
 
-def _of_units(values: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
+def _largest_by_cluster(values: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
     """The largest value of each row's unit."""
     codes = np.unique(unit, return_inverse=True)[1].reshape(-1)
     largest = np.full(int(codes.max()) + 1, -np.inf)

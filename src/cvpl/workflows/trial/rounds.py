@@ -35,9 +35,9 @@ from cvpl.tables.keys import record_keys
 from cvpl.tables.making.parting import part
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import Inputs
-from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.connection import connect, within_memory
 from cvpl.tables.source.source import open_source
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 from cvpl.workflows.draws.mechanism import (
     CommandStopped,
     Draw,
@@ -46,7 +46,7 @@ from cvpl.workflows.draws.mechanism import (
     keeping_output,
     mechanism_seed,
 )
-from cvpl.workflows.draws.strongest import faults_of, place_in_rows, scores_by_row, with_canaries_once
+from cvpl.workflows.draws.strongest import config_of_draw, faults_of, place_in_rows, scores_by_row
 from cvpl.workflows.planned_audit import read_tables
 
 Floats = NDArray[np.float64]
@@ -119,8 +119,8 @@ def run_round(
         try:
             release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, number), stop))
             progress(Phase.READING, None)
-            inputs = _read(trial, number, mine, release, others)
-            resolved = _resolved(trial, number)
+            inputs = _read_round(trial, number, mine, release, others)
+            resolved = _round_config(trial, number)
             ensemble = run_attackers(resolved, inputs, progress)
             progress(Phase.SIGHT, None)
             unseen = unseen_findings(ensemble, resolved, inputs)
@@ -129,7 +129,7 @@ def run_round(
             raise KeyboardInterrupt from None
         except InputError as error:
             raise ReleaseNotMade(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
-        return replace(_scored(trial, inside, inputs, ensemble, blind), unseen=tuple(unseen))
+        return replace(_place_scores(trial, inside, inputs, ensemble, blind), unseen=tuple(unseen))
 
 
 def two_tables(table: Path, folder: Path) -> tuple[Path, Path]:
@@ -155,14 +155,14 @@ def _stoppable(tell: ProgressCallback, stop: threading.Event) -> ProgressCallbac
     return progress
 
 
-def _resolved(trial: Trial, number: int) -> ResolvedConfig:
+def _round_config(trial: Trial, number: int) -> ResolvedConfig:
     """The configuration of a round: the control is the people who are out, and canaries run in the first one."""
-    resolved = with_canaries_once(trial.resolved, number, control=None, sensitivity=False)
+    resolved = config_of_draw(trial.resolved, number, control=None, sensitivity=False)
     return replace(resolved, control=None).identified_by(trial.mechanism.identity)
 
 
-def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
-    return read_tables(mine, release, _resolved(trial, number), others)
+def _read_round(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
+    return read_tables(mine, release, _round_config(trial, number), others)
 
 
 def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> dict[str, Floats]:
@@ -174,7 +174,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
         for name, attacker in trial.resolved.attackers.items()
         if not attacker.needs_reference
     }
-    resolved = replace(_resolved(trial, 1), attackers=attackers, identity=None, groups=(), subgroups=())
+    resolved = replace(_round_config(trial, 1), attackers=attackers, identity=None, groups=(), subgroups=())
     inputs = read_tables(trial.table, release, resolved, None, checks=False)
     running, shared, found = resolved.able(0, inputs.pair), SharedWork(), {}
     for name, attacker in running.items():
@@ -192,7 +192,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
     return found
 
 
-def _scored(
+def _place_scores(
     trial: Trial,
     inside: Bools,
     inputs: Inputs,
@@ -262,7 +262,7 @@ def read_people(table: Path, resolved: ResolvedConfig, planted: int = 0) -> Tria
     Rows of one unit agree on a column with the role group, or on the id. Raises InputError for fewer than 60 units.
     """
     problems: list[Problem] = []
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, table, "original", resolved.reading)
         reader = ColumnReader(con, resolved.reading, problems, [])
         identity = resolved.identity
@@ -277,7 +277,7 @@ def read_people(table: Path, resolved: ResolvedConfig, planted: int = 0) -> Tria
     people = TrialPeople(unit, made_up, tuple(source.types), not found.is_row)
     real = len(np.unique(unit[~made_up]))
     if real < FEWEST:
-        what = f"the table has {counted(real, 'person', 'people')}, and a trial needs at least {FEWEST}"
+        what = f"the table has {count_phrase(real, 'person', 'people')}, and a trial needs at least {FEWEST}"
         raise InputError([Problem(source.name, what, "Half of them are the control of each round: pass more people.")])
     return people
 
