@@ -9,7 +9,7 @@ from cvpl.evaluation.criteria import ClassValueCounts, recursive_c
 from cvpl.evaluation.groups.subgroups import groups_by_columns
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, Uncertainty, offer
+from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, FEWEST_CLUSTERS, FEWEST_RECORDS, Uncertainty, offer
 from cvpl.evaluation.rates import exposure, integrated_risk, risk_curve, worst_case_risk
 from cvpl.evaluation.trials.one_run import epsilon_bound
 from cvpl.evaluation.truth import inner_ends
@@ -45,13 +45,13 @@ def test_the_class_that_is_least_diverse_decides():
         ({"records": 500, "controls": FEWEST_RECORDS - 1}, False),
         ({"beyond": FEWEST_BEYOND}, True),
         ({"beyond": FEWEST_BEYOND - 1e-6}, False),
-        ({"kind": "groups", "units": FEWEST_UNITS}, True),
-        ({"kind": "groups", "units": FEWEST_UNITS - 1e-6}, False),
-        ({"units": 1.0}, True),
+        ({"kind": "groups", "clusters": FEWEST_CLUSTERS}, True),
+        ({"kind": "groups", "clusters": FEWEST_CLUSTERS - 1e-6}, False),
+        ({"clusters": 1.0}, True),
     ],
 )
 def test_an_interval_is_offered_from_the_smallest_sample_that_was_measured(given, offered):
-    found = offer("power", **{"kind": "people", "records": 500, "controls": 500, "units": 500.0} | given)
+    found = offer("power", **{"kind": "people", "records": 500, "controls": 500, "clusters": 500.0} | given)
     assert (found.refused is None) == (found.coverage is not None) == offered
 
 

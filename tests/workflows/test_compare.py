@@ -110,25 +110,25 @@ def world(rng, shared, originals=600, controls=500):
     return found
 
 
-def describe(scores, asked=None, units=None, figure="power"):
+def describe(scores, asked=None, clusters=None, figure="power"):
     mine, base = scores
     rows = asked or SearchedRows(np.arange(len(mine)), np.arange(len(base)), (len(mine), len(base)))
-    kind = "people" if units is None else "groups"
-    own, theirs = (None, None) if units is None else units
+    kind = "people" if clusters is None else "groups"
+    own, theirs = (None, None) if clusters is None else clusters
     spread = Uncertainty(Sample(mine, own, kind), Sample(base, theirs, kind), "control")
     return power_estimate(spread, rows, 0.05) if figure == "power" else attributable_estimate(spread, rows, 1.0)
 
 
-def slow_correlation(first, second, unit_of):
-    """Σ_u A_u B_u / sqrt(V_A V_B) in plain loops; `unit_of` tells the unit of ("original" or "control", row)."""
+def slow_correlation(first, second, cluster_of):
+    """Σ_u A_u B_u / sqrt(V_A V_B) in plain loops; `cluster_of` tells the cluster of ("original" or "control", row)."""
     sums = []
     for item in (first, second):
-        units = {}
+        clusters = {}
         for table, values in (("original", item.originals), ("control", item.controls)):
             for row, value in enumerate(values):
-                name = unit_of(table, row)
-                units[name] = units.get(name, 0.0) + float(value)
-        sums.append(units)
+                name = cluster_of(table, row)
+                clusters[name] = clusters.get(name, 0.0) + float(value)
+        sums.append(clusters)
     shared = sum(value * sums[1][name] for name, value in sums[0].items())
     return shared / (first.variance * second.variance) ** 0.5
 
@@ -163,10 +163,10 @@ def test_the_correlation_is_that_of_plain_loops(figure):
 
 def test_the_correlation_over_groups_is_that_of_plain_loops():
     rng = np.random.default_rng(1)
-    units = rng.integers(80, size=600), rng.integers(80, 150, size=500)
-    first, second = (describe(item, units=units) for item in world(rng, 0.8))
-    expected = slow_correlation(first, second, lambda table, row: int(units[table == "control"][row]))
-    assert correlation(first, second, units) == pytest.approx(expected, rel=1e-12)
+    clusters = rng.integers(80, size=600), rng.integers(80, 150, size=500)
+    first, second = (describe(item, clusters=clusters) for item in world(rng, 0.8))
+    expected = slow_correlation(first, second, lambda table, row: int(clusters[table == "control"][row]))
+    assert correlation(first, second, clusters) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.9])

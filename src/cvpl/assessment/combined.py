@@ -10,7 +10,7 @@ Several attackers' evidence joined into one score, by a logistic regression that
     score(x) = b0 + sum over members of b_k z_k(x)        z_k: the evidence of member k, standardized
 
 The regression separates originals (1) from controls (0). It is fitted on four fifths of the people and scores the last
-fifth, five times over, so that nobody is scored by a model that was fitted on them, or on somebody of their unit (a
+fifth, five times over, so that nobody is scored by a model that was fitted on them, or on somebody of their cluster (a
 household, an account). A score that was fitted on the people whom it scores would separate them even if the release had
 nothing to do with them.
 """
@@ -111,11 +111,11 @@ def combine(
     first = strongest_member(able)
     if first is None or min(len(people), len(controls)) < FEWEST_PEOPLE:
         return None
-    seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
-    units = None if groups is None else (groups["original"][people], groups["control"][controls])
+    seed, groups = resolved.config.seed, inputs.evaluation.groups.codes
+    clusters = None if groups is None else (groups["original"][people], groups["control"][controls])
     scores = _joined_scores(
         [_evidence_of_people(item.measured, people, controls) for item in able.values()],
-        units,
+        clusters,
         stream(seed, "combined"),
     )
     member, control = _attack_on_common_people(able[first].measured, inputs.pair, people, controls)
@@ -185,11 +185,11 @@ def _evidence_of_people(measured: Measurement, people: Ints, controls: Ints) -> 
 
 
 def _joined_scores(
-    members: list[tuple[Floats, Floats]], units: tuple[Ints, Ints] | None, rng: np.random.Generator
+    members: list[tuple[Floats, Floats]], clusters: tuple[Ints, Ints] | None, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The cross-fitted scores of originals and controls."""
     originals, controls = (np.column_stack(side) for side in zip(*members, strict=True))
-    folds = assign_folds(len(originals), len(controls), rng) if units is None else assign_folds(*units, rng)
+    folds = assign_folds(len(originals), len(controls), rng) if clusters is None else assign_folds(*clusters, rng)
     return cross_fitted(originals, controls, folds)
 
 
@@ -221,17 +221,17 @@ def combined_canaries(members: Mapping[str, CanaryOutcome | None], first: str, s
             for item in scores.values()
         ]
         asked = scores[first if first in same else same[0]]
-        mine, base = _joined_scores(evidence, _units(asked), stream(seed, f"combined canary {number}"))
+        mine, base = _joined_scores(evidence, _clusters(asked), stream(seed, f"combined canary {number}"))
         joined.append((asked, mine, base))
     return joined_canaries(known[first], joined)
 
 
-def _units(asked: CanaryScores) -> tuple[Ints, Ints] | None:
-    """The units of the people whom a canary asked; None if each row is one."""
+def _clusters(asked: CanaryScores) -> tuple[Ints, Ints] | None:
+    """The clusters of the people whom a canary asked; None if each row is one."""
     mine, base = asked.spread.originals, asked.spread.base
-    if not mine.alike or mine.unit is None or base is None or base.unit is None:
+    if not mine.alike or mine.cluster is None or base is None or base.cluster is None:
         return None
-    return mine.unit, base.unit
+    return mine.cluster, base.cluster
 
 
 def _canary_scores(found: CanaryOutcome, number: int) -> CanaryScores:
@@ -251,16 +251,16 @@ _ROUNDING = 1e-12
 
 
 def assign_folds(originals: Ints | int, controls: Ints | int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """The fold of every original and every control: those of one unit are in one fold, and folds are of equal size.
+    """The fold of every original and every control: those of one cluster are in one fold, and folds are of equal size.
 
-    Units are given as codes in one numbering; a number of people means that each is a unit of their own.
+    Clusters are given as codes in one numbering; a number of people means that each is a cluster of their own.
     """
     if isinstance(originals, int) or isinstance(controls, int):
         sizes = (side if isinstance(side, int) else len(side) for side in (originals, controls))
         first, second = (rng.permutation(size) % FOLDS for size in sizes)
         return first, second
-    units = np.unique(np.concatenate([originals, controls]), return_inverse=True)[1]
-    folds = (rng.permutation(int(units.max(initial=-1)) + 1) % FOLDS)[units]
+    clusters = np.unique(np.concatenate([originals, controls]), return_inverse=True)[1]
+    folds = (rng.permutation(int(clusters.max(initial=-1)) + 1) % FOLDS)[clusters]
     return folds[: len(originals)], folds[len(originals) :]
 
 

@@ -24,7 +24,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE, Estimate
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.evaluation.measurement import (
     Measurement,
     RiskReading,
@@ -226,7 +226,7 @@ def run_attackers(
     shared, outcomes = shared or SharedWork(), {}
     planted = None
     if resolved.runs_canaries:
-        seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
+        seed, groups = resolved.config.seed, inputs.evaluation.groups.codes
         planted = CanaryReleases(inputs.pair, seed, resolved.budget, groups)
     # Canaries need nothing but an attacker and its threshold, so they are audited beside the attacks.
     audited: dict[str, Callable[[], CanaryOutcome]] = {}
@@ -288,7 +288,7 @@ def run_attacker(
         most=resolved.max_queries(attacker, inputs.pair.protected.rows),
         progress=lambda share: progress(f"{Phase.SEARCHING}{label}", share),
         shared=shared,
-        draw=people_draw(inputs.evaluation.unit.codes),
+        draw=people_draw(inputs.evaluation.groups.codes),
     )
     control = done.search_control(lambda share: progress(f"{Phase.CONTROL}{label}", share))
     progress(f"{Phase.EVALUATING}{label}", None)
@@ -298,7 +298,7 @@ def run_attacker(
         control,
         grid=resolved.config.grid.values(),
         method=resolved.config.intervals.method,
-        groups=inputs.evaluation.unit.codes,
+        groups=inputs.evaluation.groups.codes,
         intervals=intervals,
     )
     return AttackerOutcome(measured, canaries=None, **_checks(measured, checked))

@@ -59,9 +59,9 @@ def structural(space: FeatureSpace, loadings: Floats, variances: Floats) -> dict
 def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
     """The 2.5% and 97.5% bootstrap quantiles of each column's structural share.
 
-    Up to 10,000 records per table are assigned at random to 50 groups, those of one unit to the same group, and groups
-    are resampled: their moments are summed once, so a replicate costs one small eigenvalue problem. Only for PCA,
-    and up to 500 features.
+    Up to 10,000 records per table are assigned at random to 50 groups, those of one cluster to the same group, and
+    groups are resampled: their moments are summed once, so a replicate costs one small eigenvalue problem. Only for
+    PCA, and up to 500 features.
     """
     representation = attack.representation
     settings = pca_settings(attack)

@@ -17,12 +17,12 @@ from cvpl.tables.evaluation_only import (
     ROW_NUMBER,
     EvaluationOnly,
     IdentityKeys,
+    RowGroups,
     TrueMatches,
-    Unit,
     is_position,
     read_matches,
+    read_row_groups,
     read_sensitive_columns,
-    read_unit,
 )
 from cvpl.tables.meaning.labels import allowed_labels
 from cvpl.tables.meaning.reading import ColumnReader
@@ -336,11 +336,11 @@ def _unit(
     sources: Sequence[Source],
     identity: IdentityKeys | None,
     columns: Sequence[str],
-) -> Unit:
+) -> RowGroups:
     """Read the unit at risk of originals and control; rows of the release are never sampled."""
     drawn = [source for source in sources if source.table != "protected"]
     person = None if identity is None or is_position(sources[0], identity.original) else identity.original
-    return read_unit(con, reader, drawn, columns, person)
+    return read_row_groups(con, reader, drawn, columns, person)
 
 
 @within_memory

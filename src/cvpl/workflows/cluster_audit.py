@@ -24,7 +24,7 @@ from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.loading import ConfigLike, LimitsLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.search.machine import usual_memory
 from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, read_step, search_all
 from cvpl.spark.cluster import Cluster, on_cluster
@@ -179,7 +179,7 @@ class _StartedAudit:
                 budget=resolved.budget,
                 most=asked,
                 shared=shared,
-                draw=people_draw(inputs.evaluation.unit.codes),
+                draw=people_draw(inputs.evaluation.groups.codes),
             )
             orders.append(SearchOrder.of(ready, attacker, pair.original.rows, controls))
             shared.keep_for(WorkKeys.of(*later) for later in large[number:])

@@ -17,8 +17,8 @@ How exposed single records are under one attacker, on the scale of those who are
 The base is the control or, without one, the originals with their own match left out. This is the empirical p-value of
 "no more evidence than for somebody who is not in the release": 0.01 says that one in a hundred of those has as much.
 The smallest possible value is 1 / (1 + base), so many records may share it; they are ordered by their evidence. A
-record without a candidate has the share 1. A unit of several rows has the evidence of its most exposed row, and is
-compared with the units of the base.
+record without a candidate has the share 1. A cluster of several rows has the evidence of its most exposed row, and is
+compared with the clusters of the base.
 """
 
 from __future__ import annotations
@@ -110,28 +110,28 @@ class PerPersonFile:
         done = measured.attack
         rows, people = inputs.order["original"], done.people
         alone = exposures(done.scores, measured.base_scores)
-        units = inputs.evaluation.unit.codes
-        unit_of, together = None, None
-        if units is not None:
-            unit_of = _first_rows(units["original"], rows)
-            base = units["control"][done.control_rows] if measured.has_control else units["original"][people]
-            together = exposures_of_units(done.scores, units["original"][people], measured.base_scores, base)
+        clusters = inputs.evaluation.groups.codes
+        cluster_of, together = None, None
+        if clusters is not None:
+            cluster_of = _first_rows(clusters["original"], rows)
+            base = clusters["control"][done.control_rows] if measured.has_control else clusters["original"][people]
+            together = exposures_of_clusters(done.scores, clusters["original"][people], measured.base_scores, base)
         linked, columns = _linked_column(measured, ensemble.reading.false_rate), exposing_columns(done, inputs.pair)
         listed = []
         for at, person in enumerate(people.tolist()):
             row = int(rows[person])
             line = [row, *([] if ids is None else [ids[row]]), *_cells(alone, at), linked[at]]
-            if unit_of is not None and together is not None:
-                line += [int(unit_of[person]), *_cells(together, at)]
+            if cluster_of is not None and together is not None:
+                line += [int(cluster_of[person]), *_cells(together, at)]
             first = 0 if together is None else int(together.rank[at])
             listed.append(((first, int(alone.rank[at]), row), [*line, ";".join(columns[at])]))
         found = [line for _, line in sorted(listed, key=lambda item: item[0])]
         for person in np.setdiff1d(np.arange(len(rows)), people).tolist():
             row = int(rows[person])
             line = [row, *([] if ids is None else [ids[row]]), "", "", ""]
-            found.append([*line, *([] if unit_of is None else [int(unit_of[person]), "", ""]), ""])
+            found.append([*line, *([] if cluster_of is None else [int(cluster_of[person]), "", ""]), ""])
         head = ["row", *([] if ids is None else ["id"]), "rank", "share_of_others", "linked"]
-        head += [*([] if unit_of is None else ["unit", "unit_rank", "unit_share"]), "columns"]
+        head += [*([] if cluster_of is None else ["unit", "unit_rank", "unit_share"]), "columns"]
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([head, *found])
         write_whole(self.file, text.getvalue(), owner_only=True)
@@ -166,9 +166,9 @@ def _linked_column(measured: Measurement, false_rate: float | None) -> list[str]
     return [_LINKED if count >= 1 else _TIED if count > 0 else _NOT_LINKED for count in counts]
 
 
-def _first_rows(units: Ints, rows: Ints) -> Ints:
-    """For every original the smallest row number in its unit."""
-    place = np.unique(units, return_inverse=True)[1].reshape(-1)
+def _first_rows(clusters: Ints, rows: Ints) -> Ints:
+    """For every original the smallest row number in its cluster."""
+    place = np.unique(clusters, return_inverse=True)[1].reshape(-1)
     first = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, place, rows)
     return first[place]
@@ -234,17 +234,17 @@ def exposures(scores: Floats, base: Floats | None) -> Exposures:
     return Exposures(rank.astype(np.int64), share)
 
 
-def exposures_of_units(scores: Floats, units: Ints, base: Floats | None, base_units: Ints | None) -> Exposures:
-    """For every record the rank and the share of its unit, among the units of the originals and of the base."""
-    place, largest = _largest(scores, units)
-    others = None if base is None else base if base_units is None else _largest(base, base_units)[1]
+def exposures_of_clusters(scores: Floats, clusters: Ints, base: Floats | None, base_clusters: Ints | None) -> Exposures:
+    """For every record the rank and the share of its cluster, among the clusters of the originals and of the base."""
+    place, largest = _largest(scores, clusters)
+    others = None if base is None else base if base_clusters is None else _largest(base, base_clusters)[1]
     found = exposures(largest, others)
     return Exposures(found.rank[place], None if found.share is None else found.share[place])
 
 
-def _largest(scores: Floats, units: Ints) -> tuple[Ints, Floats]:
-    """The number of each record's unit from 0, and the largest score of each unit."""
-    place = np.unique(units, return_inverse=True)[1].reshape(-1).astype(np.int64)
+def _largest(scores: Floats, clusters: Ints) -> tuple[Ints, Floats]:
+    """The number of each record's cluster from 0, and the largest score of each cluster."""
+    place = np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int64)
     largest = np.full(int(place.max(initial=-1)) + 1, -np.inf)
     np.maximum.at(largest, place, scores)
     return place, largest

@@ -271,7 +271,7 @@ def in_record_order(inputs: Inputs) -> Inputs:
             protected=pair.protected.kept(order["protected"]),
             control=None if pair.control is None else pair.control.kept(order["control"]),
         ),
-        evaluation=EvaluationOnly(matches, evaluation.unit.ordered(order), columns, released, sensitive),
+        evaluation=EvaluationOnly(matches, evaluation.groups.ordered(order), columns, released, sensitive),
         whole=inputs.whole.ordered(order),
         order=order if inputs.rows_have_order else {},
     )

@@ -25,7 +25,7 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.estimates import FALSE_RATE, FALSE_RATES, Estimate
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import Uncertainty, attributable_from_power
 from cvpl.evaluation.rates import AttackRates, attack_rates
@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _Planted = tuple[Pair, Mapping[str, Ints] | None]
-"""A canary, and the units of its originals and controls."""
+"""A canary, and the clusters of its originals and controls."""
 
 ASKED = 625
 """The most originals, and the most controls, that are searched: 0.5 / sqrt(625) = 0.02."""
@@ -95,8 +95,8 @@ class CanaryOutcome:
 class CanaryReleases:
     """Both canaries of one audit, made once for all attackers, which share the work on them.
 
-    `groups` has the unit of every original and control, if several rows belong together: samples, the reference and
-    intervals go by units.
+    `groups` has the cluster of every original and control, if several rows belong together: samples, the reference and
+    intervals go by clusters.
     """
 
     def __init__(self, pair: Pair, seed: int, budget: Budget, groups: Mapping[str, Ints] | None = None) -> None:
@@ -243,8 +243,8 @@ def joined_canaries(found: CanaryOutcome, joined: Sequence[tuple[CanaryScores, F
         assert base is not None  # noqa: S101 - scores are kept only with a control
         spread = replace(
             scores.spread,
-            originals=Sample(originals, scores.spread.originals.unit, scores.spread.originals.kind),
-            base=Sample(controls, base.unit, base.kind),
+            originals=Sample(originals, scores.spread.originals.cluster, scores.spread.originals.kind),
+            base=Sample(controls, base.cluster, base.kind),
         )
         rates = attack_rates(originals, controls, None, on_scale=False)
         read.append(_canary(len(originals), rates, _ends(spread, None)))

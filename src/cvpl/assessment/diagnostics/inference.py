@@ -16,7 +16,7 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.combined_attack import CombinedAttack
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.attackers import (
     BEST,
@@ -206,7 +206,7 @@ class _InferenceRun:
 
     def _baselines(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> BothBeliefs | None:
         """The model trained on controls alone; None without a control, or without the library."""
-        pair, asked, codes = self.inputs.pair, self._searches.asked(known), self.inputs.evaluation.unit.codes
+        pair, asked, codes = self.inputs.pair, self._searches.asked(known), self.inputs.evaluation.groups.codes
         if pair.control is None or asked.control is None or secret.control is None or not models.available():
             return None
         return control_model(
@@ -386,8 +386,8 @@ class SensitiveSearches:
 
     @property
     def alike(self) -> bool:
-        """Whether rows of one unit are alike, so that intervals count units."""
-        return not self.inputs.evaluation.unit.is_row
+        """Whether rows of one cluster are alike, so that intervals count clusters."""
+        return not self.inputs.evaluation.groups.is_row
 
     @cached_property
     def linker(self) -> tuple[str, Attacker]:
@@ -425,7 +425,7 @@ class SensitiveSearches:
                 seed=self.seed,
                 budget=self.resolved.budget,
                 most=max_queries(pair.protected.rows),
-                draw=people_draw(self.inputs.evaluation.unit.codes),
+                draw=people_draw(self.inputs.evaluation.groups.codes),
             )
         return self._attacks[columns, nearest]
 
@@ -438,16 +438,16 @@ class SensitiveSearches:
 
     def asked(self, columns: tuple[str, ...]) -> Queries:
         """Who is asked about, and in which folds they choose columns."""
-        done, codes = self.attack(columns), self.inputs.evaluation.unit.codes
+        done, codes = self.attack(columns), self.inputs.evaluation.groups.codes
         control = None if done.control is None else done.control_rows
-        units = None
+        clusters = None
         if codes is not None:
-            units = codes["original"][done.people], None if control is None else codes["control"][control]
+            clusters = codes["original"][done.people], None if control is None else codes["control"][control]
         folds = None
         if control is not None:
             rng, most = stream(self.seed, "folds of people"), most_ranking(done.protected.rows)
-            folds = draw_folds(len(done.people), len(control), units, most, rng)
-        return Queries(done.people, control, units, folds)
+            folds = draw_folds(len(done.people), len(control), clusters, most, rng)
+        return Queries(done.people, control, clusters, folds)
 
     def people(self, known: tuple[str, ...]) -> AlignedPeople:
         """The people who are asked about and the release, with the known columns."""

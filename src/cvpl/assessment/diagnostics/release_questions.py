@@ -17,8 +17,8 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.control_likeness import ControlTests, control_likeness
 from cvpl.evaluation.criteria import SIZES, AttributeCriteria, KnownPopulation, ReleaseCriteria, release_criteria
+from cvpl.evaluation.groups.clusters import one_row_per_cluster
 from cvpl.evaluation.groups.subgroups import Subgroups, groups_by_columns, groups_by_rarity, rounded_rates, subgroups
-from cvpl.evaluation.groups.units import one_row_a_unit
 from cvpl.evaluation.intervals.intervals import refused_interval
 from cvpl.evaluation.measurement import (
     MEMBERSHIP_RATES,
@@ -157,8 +157,8 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
     codes = SharedCodes.of(pair.original, pair.protected)
     keys = tuple(spec.name for spec in pair.original.specs if spec.role == "quasi_identifier")
     equal = inputs.whole.equal_rows
-    rng, groups = stream(resolved.config.seed, "predicates"), inputs.evaluation.unit.codes
-    units = None if groups is None else groups["original"]
+    rng, groups = stream(resolved.config.seed, "predicates"), inputs.evaluation.groups.codes
+    clusters = None if groups is None else groups["original"]
 
     def shares(columns: Sequence[str], counts: Uniques) -> UniqueRecords:
         return UniqueRecords(
@@ -170,7 +170,7 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
 
     with BackgroundWorker(resolved.budget.workers) as background:
         asking = background.start(
-            partial(predicate_rates, pair.original, pair.protected, pair.control, rng, units=units)
+            partial(predicate_rates, pair.original, pair.protected, pair.control, rng, clusters=clusters)
         )
         whole, by_keys = uniques(codes), uniques(codes.only(keys)) if keys else None
         found = column_sets(codes, keys, resolved.budget.workers)
@@ -357,8 +357,8 @@ def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -
     groupings = groups_by_columns(inputs.evaluation.columns, done.people, done.control_rows)
     groupings.append(groups_by_rarity(done.held, control))
     originals = measured.spread.originals
-    unit = originals.unit if originals.alike else None
-    return rounded_rates(subgroups(groupings, linked[0], control_linked, suppress_below, unit), suppress_below)
+    cluster = originals.cluster if originals.alike else None
+    return rounded_rates(subgroups(groupings, linked[0], control_linked, suppress_below, cluster), suppress_below)
 
 
 def rates_by_group(found: Subgroups | None, suppress_below: int) -> AtRisk | None:
@@ -380,15 +380,15 @@ def rates_by_group(found: Subgroups | None, suppress_below: int) -> AtRisk | Non
 def compare_control(inputs: Inputs, seed: int, disclosure: Disclosure) -> ControlTests | None:
     """Compare the control with the originals; None without a control. Messages have published figures.
 
-    Rows of one unit are not independent, so one row of each is compared, drawn by the seed. None also if these leave a
-    table empty.
+    Rows of one cluster are not independent, so one row of each is compared, drawn by the seed. None also if these leave
+    a table empty.
     """
     pair = inputs.pair
     if pair.control is None:
         return None
-    original, control, codes = pair.original, pair.control, inputs.evaluation.unit.codes
+    original, control, codes = pair.original, pair.control, inputs.evaluation.groups.codes
     if codes is not None:
-        mine, others = one_row_a_unit(codes, stream(seed, "one row a unit"))
+        mine, others = one_row_per_cluster(codes, stream(seed, "one row a unit"))
         original, control = original.take(mine), control.take(others)
     if not original.rows or not control.rows:
         return None

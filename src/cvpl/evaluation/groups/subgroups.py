@@ -3,7 +3,7 @@
 An average may be low while one group is linked nearly always. But the largest of many rates is large by chance too. So
 all intervals hold simultaneously, at 95% over all rows of all tables (Bonferroni), and the maximum has its row's.
 
-Rows of one unit (a household, an account, a person with several rows) are drawn together.
+Rows of one cluster (a household, an account, a person with several rows) are drawn together.
 
 The tail: the most exposed tenth and hundredth of people, beside the mean. Who is most exposed is settled before the
 attack, by rarity: how few others share a person's values. Choosing those who were linked would only repeat the result.
@@ -135,12 +135,12 @@ def subgroups(
     linked: Floats,
     control_linked: Floats | None = None,
     suppress_below: int = SUPPRESS_BELOW,
-    unit: Ints | None = None,
+    cluster: Ints | None = None,
 ) -> Subgroups:
     """Rates by group for every grouping of the same people.
 
     `linked` is each original's link (0 or 1, or a share if candidates tie), `control_linked` the same for each control.
-    `unit` numbers the originals that belong together; None if each row is its own unit.
+    `cluster` numbers the originals that belong together; None if each row is its own cluster.
     attributable = (linked - control) / (1 - control), null if control is 1. `suppression` explains what is hidden and
     why. Raises ValueError without a record, or with codes of another length.
     """
@@ -152,7 +152,7 @@ def subgroups(
     hidden = hidden_shares(rows, linked, suppress_below)
     controls = _control_shares(groupings, place, control_linked, suppress_below)
     count = sum(len(np.unique(row)) for row in rows)
-    spread = ShareSpread(linked, unit, (1 - CONFIDENCE) / count)
+    spread = ShareSpread(linked, cluster, (1 - CONFIDENCE) / count)
     tables = []
     for at, grouping in enumerate(groupings):
         sizes = np.bincount(rows[at])
@@ -180,25 +180,25 @@ def subgroups(
 
 @dataclass(frozen=True, eq=False)
 class ShareSpread:
-    """How far the shares of some people may be off, but for an `error`: by their units, where they belong together."""
+    """How far the shares of some people may be off, but for an `error`: by clusters, where rows belong together."""
 
     linked: Floats
-    unit: Ints | None
+    cluster: Ints | None
     error: float
 
     def of(self, people: NDArray[np.intp], *, hidden: bool = False) -> Ends:
         """What gives the ends of an interval about a share of these people.
 
-        Of a row that is hidden the ends may show sizes alone, and not who is linked: its units count as if their
+        Of a row that is hidden the ends may show sizes alone, and not who is linked: its clusters count as if their
         records stood or fell together, which is as far as a share can be off.
         """
         size = len(people)
-        if self.unit is None:
+        if self.cluster is None:
             z = NormalDist().inv_cdf(1 - self.error / 2)
             return lambda share: wilson_bounds(share, size, z)
-        unit = np.unique(self.unit[people], return_inverse=True)[1].reshape(-1).astype(np.int64)
+        cluster = np.unique(self.cluster[people], return_inverse=True)[1].reshape(-1).astype(np.int64)
         success = np.zeros(size) if hidden else self.linked[people]
-        drawn = sampling_design([Component(success, unit)], least=1.0, alike=True)
+        drawn = sampling_design([Component(success, cluster)], least=1.0, alike=True)
         return lambda share: drawn.ends(share, size, 1 - self.error)
 
 
@@ -467,11 +467,11 @@ def tail(measured: Measurement) -> list[TailShare]:
     own, _ = rarity(done.held)
     hit = None if truth is None else np.where(truth.has_match, truth.hit, np.nan)
     originals = measured.spread.originals
-    unit = originals.unit if originals.alike else None
-    return tail_rows(own, linked[0], hit, unit)
+    cluster = originals.cluster if originals.alike else None
+    return tail_rows(own, linked[0], hit, cluster)
 
 
-def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, unit: Ints | None = None) -> list[TailShare]:
+def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, cluster: Ints | None = None) -> list[TailShare]:
     """The rows of the tail; a share of fewer than 20 people has none.
 
     The rarest share p are the ⌈p n⌉ people with the highest rarity `rare`, and all who are as rare as the last of them.
@@ -486,8 +486,8 @@ def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, unit: Int
         inside = rare >= np.partition(rare, len(rare) - count)[len(rare) - count]
         values = linked[inside]
         rate = float(values.mean())
-        own = None if unit is None else unit[inside]
-        design = sampling_design([Component(values, own)], least=1.0, alike=unit is not None)
+        own = None if cluster is None else cluster[inside]
+        design = sampling_design([Component(values, own)], least=1.0, alike=cluster is not None)
         known = np.zeros(0) if hit is None else hit[inside & ~np.isnan(hit)]
         right = float(known.mean()) if len(known) >= FEWEST else None
         low, high = design.cautious_ends(rate, len(values), CONFIDENCE)

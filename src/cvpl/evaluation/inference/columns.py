@@ -62,19 +62,19 @@ class Folds:
 
 
 def draw_folds(
-    people: int, controls: int, units: tuple[Ints, Ints | None] | None, most: int, rng: np.random.Generator
+    people: int, controls: int, clusters: tuple[Ints, Ints | None] | None, most: int, rng: np.random.Generator
 ) -> Folds | None:
-    """Split originals and controls into folds by unit, a unit of both tables as one; None if a fold would be empty.
+    """Split originals and controls into folds by cluster, one of both tables as one; None if a fold would be empty.
 
     A fold ranks by at most `most` of its originals and of its controls.
     """
-    mine, base = units if units is not None else (None, None)
+    mine, base = clusters if clusters is not None else (None, None)
     if mine is None or base is None:
         mine, base = np.arange(people), people + np.arange(controls)
     fold_of: dict[int, int] = {}
     for rows in (np.unique(mine), np.setdiff1d(base, mine)):
-        fold_of |= {int(unit): at % FOLDS for at, unit in enumerate(rng.permutation(rows))}
-    found = [np.array([fold_of[int(unit)] for unit in rows], dtype=np.int64) for rows in (mine, base)]
+        fold_of |= {int(cluster): at % FOLDS for at, cluster in enumerate(rng.permutation(rows))}
+    found = [np.array([fold_of[int(cluster)] for cluster in rows], dtype=np.int64) for rows in (mine, base)]
     ranking = []
     for fold in range(FOLDS):
         own = [np.flatnonzero(one == fold).astype(np.int64) for one in found]

@@ -11,12 +11,12 @@ The share of people who are guessed right, weighted by rarity or not, and the in
     score = sum of w hit / sum of w        w = 1 (accuracy), or -log of the share of the person's value
 
 A weighted share has as many independent records as its weights allow, (sum of w)^2 / sum of w^2. Its design effect is
-the variance of the score over units divided by that of a share of so many records; from there the intervals are those
-of `intervals/shares`.
+the variance of the score over clusters divided by that of a share of so many records; from there the intervals are
+those of `intervals/shares`.
 
 The baseline of a model that never saw the release: trained on controls alone, and cross-fitted on them. The controls
-are split into two halves, by units. A model is trained on each half. A control is predicted by the model of the other
-half, an original by one of the two at random, so that both are predicted from equally many people.
+are split into two halves, by clusters. A model is trained on each half. A control is predicted by the model of the
+other half, an original by one of the two at random, so that both are predicted from equally many people.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.columns import Folds, choice_error, read_apart, widen_for_choice
 from cvpl.evaluation.inference.sensitive_attribute import Beliefs, SensitiveAttribute, SensitiveTruth, commonest_hits
-from cvpl.evaluation.intervals.bounds import FEW_UNITS, LEAST_EFFECT, SamplingDesign, ratio_bounds
+from cvpl.evaluation.intervals.bounds import FEW_CLUSTERS, LEAST_EFFECT, SamplingDesign, ratio_bounds
 from cvpl.randomness import stream
 from cvpl.result.questions import (
     AttackerName,
@@ -62,14 +62,14 @@ NOTHING_LEFT = 0.98
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """How right the guess of each person is (0 to 1), the weight of each person, and their units (None: each person).
+    """How right the guess of each person is (0 to 1), the weight of each, and their clusters (None: each person).
 
     People of weight 0 do not count.
     """
 
     hit: Floats
     weight: Floats
-    unit: Ints | None = None
+    cluster: Ints | None = None
 
     @property
     def total(self) -> float:
@@ -121,7 +121,7 @@ def attributable(originals: Hits, controls: Hits | None) -> float | None:
 def attributable_ends(originals: Hits, controls: Hits, confidence: float, *, alike: bool = False) -> Ends | None:
     """Ends for 1 - (1 - originals) / (1 - controls), from the ends of the two scores; None if refused.
 
-    A sampled unit brings its originals and its controls.
+    A sampled cluster brings its originals and its controls.
     """
     mine, base = originals.score, controls.score
     if mine is None or base is None or base > NOTHING_LEFT or min(originals.people, controls.people) < FEWEST:
@@ -138,11 +138,11 @@ def design(parts: Sequence[tuple[Hits, float]], *, alike: bool) -> SamplingDesig
 
         effect = U / (U - 1) · Σ_u (Σ over i in u of f d_i)² / Σ f² p (1 - p) / size        at least 1.1
 
-    Without units every person is one. `alike` units hold people who are right or wrong together: if fewer than 10
-    units have somebody who is right, or somebody who is wrong, the effect is at least their mean size per person.
+    Without clusters every person is one. `alike` clusters hold people who are right or wrong together: if fewer than 10
+    clusters have somebody who is right, or somebody who is wrong, the effect is at least their mean size per person.
     """
-    least, units, plain = LEAST_EFFECT, math.inf, 0.0
-    size = 1 + max((int(hits.unit.max(initial=0)) for hits, _ in parts if hits.unit is not None), default=-1)
+    least, clusters, plain = LEAST_EFFECT, math.inf, 0.0
+    size = 1 + max((int(hits.cluster.max(initial=0)) for hits, _ in parts if hits.cluster is not None), default=-1)
     together, inside, alone = np.zeros(max(0, size)), np.zeros(max(0, size), dtype=bool), 0.0
     singles = 0
     for hits, factor in parts:
@@ -150,26 +150,26 @@ def design(parts: Sequence[tuple[Hits, float]], *, alike: bool) -> SamplingDesig
         plain += factor**2 * score * (1 - score) / max(hits.size, 1e-300)
         deviation = factor * hits.deviation()
         counted = hits.weight > 0
-        if hits.unit is None:
+        if hits.cluster is None:
             alone += float(deviation @ deviation)
             singles += int(counted.sum())
-            units = min(units, hits.size)
+            clusters = min(clusters, hits.size)
             continue
-        unit = hits.unit[counted]
-        together += np.bincount(hits.unit, deviation, minlength=size)
-        weights = np.bincount(unit, hits.weight[counted], minlength=size)
-        right = np.bincount(unit, hits.hit[counted], minlength=size)
-        sizes = np.bincount(unit, minlength=size)
+        cluster = hits.cluster[counted]
+        together += np.bincount(hits.cluster, deviation, minlength=size)
+        weights = np.bincount(cluster, hits.weight[counted], minlength=size)
+        right = np.bincount(cluster, hits.hit[counted], minlength=size)
+        sizes = np.bincount(cluster, minlength=size)
         inside |= sizes > 0
         effective = hits.total**2 / max(float(weights @ weights), 1e-300)
-        units = min(units, effective)
-        if alike and min(int((right > 0).sum()), int((right < sizes).sum())) < FEW_UNITS:
+        clusters = min(clusters, effective)
+        if alike and min(int((right > 0).sum()), int((right < sizes).sum())) < FEW_CLUSTERS:
             least = max(least, hits.size / max(effective, 1e-300))
     count = singles + int(inside.sum())
     if plain <= 0 or count < 2:
-        return SamplingDesign(units, least)
+        return SamplingDesign(clusters, least)
     varied = count / (count - 1) * (alone + float(together @ together))
-    return SamplingDesign(units, max(least, varied / plain))
+    return SamplingDesign(clusters, max(least, varied / plain))
 
 
 SCORES: tuple[ScoreName, ...] = ("accuracy", "rarity_weighted")
@@ -181,14 +181,14 @@ NOTHING = f"people who are not in the release are guessed right for more than {p
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """The people who are asked about: rows of the originals and of the controls, and their units.
+    """The people who are asked about: rows of the originals and of the controls, and their clusters.
 
     `folds` are those in which columns are chosen; None without a control.
     """
 
     original: Ints
     control: Ints | None
-    units: tuple[Ints, Ints | None] | None = None
+    clusters: tuple[Ints, Ints | None] | None = None
     folds: Folds | None = None
 
     def truths(self, secret: SensitiveAttribute) -> tuple[SensitiveTruth, SensitiveTruth | None]:
@@ -200,11 +200,11 @@ class Queries:
 
     def hits(self, found: Sequence[Floats], weights: tuple[Floats, Floats | None]) -> tuple[Hits, Hits | None]:
         """The hits of originals and controls with the weights of these people."""
-        units = self.units or (None, None)
-        mine = Hits(found[0], weights[0], units[0])
+        clusters = self.clusters or (None, None)
+        mine = Hits(found[0], weights[0], clusters[0])
         if len(found) < 2 or weights[1] is None:
             return mine, None
-        return mine, Hits(found[1], weights[1], units[1])
+        return mine, Hits(found[1], weights[1], clusters[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,14 +430,14 @@ def control_model(
     original: Table,
     control: Table,
     asked: Ints,
-    units: Ints | None,
+    clusters: Ints | None,
     *,
     seed: int,
     workers: int,
 ) -> BothBeliefs | None:
     """The beliefs of the table `original`, and of the rows `asked` of the whole control; None with fewer than 40.
 
-    `units` are those of all controls, None if each person is one. At most 100,000 controls train a model.
+    `clusters` are those of all controls, None if each person is one. At most 100,000 controls train a model.
     """
     assert secret.control is not None  # noqa: S101 - there is a control
     codes = models.truth_codes(secret, secret.control)
@@ -445,8 +445,8 @@ def control_model(
     if int(known.sum()) < FEWEST_CONTROLS:
         return None
     rng = stream(seed, f"control model {secret.name}")
-    unit = np.arange(control.rows) if units is None else np.unique(units, return_inverse=True)[1].reshape(-1)
-    fold = rng.integers(0, 2, int(unit.max(initial=0)) + 1)[unit]
+    cluster = np.arange(control.rows) if clusters is None else np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    fold = rng.integers(0, 2, int(cluster.max(initial=0)) + 1)[cluster]
     mine = rng.integers(0, 2, original.rows)
     features = models.Features.of(control, names)
     people, others = features(original), features(control)

@@ -3,9 +3,9 @@
 The estimand is the expected figure for a new sample of as many people under the same attacker and release process.
 
 Measured coverage of each interval, and the rule that follows: offered, or refused. Each simulated world was redrawn
-1,000 times (people, release, control) and attacked (`benchmarks/coverage_bench.py intervals`). For each figure and unit
-kind, this module has the lowest coverage over all worlds, thresholds and false-positive rates of that kind. A method is
-offered if that is at least 0.93 at a nominal 0.95, within the measured range.
+1,000 times (people, release, control) and attacked (`benchmarks/coverage_bench.py intervals`). For each figure and
+cluster kind, this module has the lowest coverage over all worlds, thresholds and false-positive rates of that kind. A
+method is offered if that is at least 0.93 at a nominal 0.95, within the measured range.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.estimates import CONFIDENCE, Estimate
-from cvpl.evaluation.groups.units import Kind, Units, choose_units
+from cvpl.evaluation.groups.clusters import Clusters, Kind, choose_clusters
 from cvpl.evaluation.intervals.bounds import (
     Ends,
     Sample,
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 
 
 Method = Literal["blocks", "people", "block_bootstrap", "record_bootstrap", "wilson"]
-"""The sampling units. The last three mean blocks, people and people: resampling itself did not cover."""
+"""The sampling clusters. The last three mean blocks, people and people: resampling itself did not cover."""
 
 
 def refused_interval(why: str, value: float | None = None, confidence: float = CONFIDENCE) -> Estimate:
@@ -92,7 +92,7 @@ def power_intervals(
     """Intervals for the power at every false-positive rate α.
 
     `controls` are people of a control table or, with the own match `left_out`, the originals' best wrong scores in the
-    units of the originals.
+    clusters of the originals.
     """
     roc = Roc.of(originals.best, controls.best)
     figure: Figure = "power_left_out" if left_out else "power"
@@ -113,8 +113,8 @@ def top1_interval(
     originals: Sample, hit: Floats, has_match: NDArray[np.bool_], confidence: float = CONFIDENCE
 ) -> Estimate:
     """An interval for the top-1 hit rate: the mean of `hit` over the originals with a match."""
-    unit = None if originals.unit is None else originals.unit[has_match]
-    matched = Sample(originals.best[has_match], unit, originals.kind)
+    cluster = None if originals.cluster is None else originals.cluster[has_match]
+    matched = Sample(originals.best[has_match], cluster, originals.kind)
     given = _offer_interval("top1", matched, None, confidence)
     return given(
         float(hit[has_match].mean()) if has_match.any() else None,
@@ -140,7 +140,7 @@ def _offer_interval(
         originals.kind,
         records=len(originals.best),
         controls=None if controls is None else len(controls.best),
-        units=min(sample.units for sample in samples),
+        clusters=min(sample.clusters for sample in samples),
         beyond=None if controls is None or false_rate is None else false_rate * len(controls.best),
     )
 
@@ -189,15 +189,19 @@ class Uncertainty:
         confidence: float = CONFIDENCE,
     ) -> Uncertainty:
         """The uncertainty of an attack with base scores `base`; `groups` says which rows of a table belong together."""
-        units = units_of(attack, control is not None, method, groups)
+        clusters = clusters_of(attack, control is not None, method, groups)
         # Only a best score hangs on one row of the release; a difference of two does not.
         plain = attack.reads_best
-        originals = Sample.of(attack.found, units) if plain else Sample(attack.scores, units.original, units.kind)
+        originals = (
+            Sample.of(attack.found, clusters) if plain else Sample(attack.scores, clusters.original, clusters.kind)
+        )
         other = None
         if basis == "control" and control is not None and base is not None:
-            other = Sample.of(control, units, control=True) if plain else Sample(base, units.control, units.kind)
+            other = (
+                Sample.of(control, clusters, control=True) if plain else Sample(base, clusters.control, clusters.kind)
+            )
         elif basis == "own_match_left_out" and base is not None:
-            other = Sample(base, originals.unit, originals.kind)
+            other = Sample(base, originals.cluster, originals.kind)
         return cls(originals, other, basis, confidence)
 
     def rates(self, thresholds: Iterable[float]) -> list[Estimate]:
@@ -232,15 +236,15 @@ class Uncertainty:
         return top1_interval(self.originals, truth.hit, truth.has_match, self.confidence)
 
 
-def units_of(attack: Attack, with_control: bool, method: Method, groups: Mapping[str, Ints] | None) -> Units:
-    """The units of the people whom the attacker knows, and of the controls."""
+def clusters_of(attack: Attack, with_control: bool, method: Method, groups: Mapping[str, Ints] | None) -> Clusters:
+    """The clusters of the people whom the attacker knows, and of the controls."""
     tables = ["original", "control"] if with_control else ["original"]
-    blocks = attack.blocks.units(tables) if method in ("blocks", "block_bootstrap") else None
+    blocks = attack.blocks.clusters(tables) if method in ("blocks", "block_bootstrap") else None
     bound = None
     if groups is not None:
         rows = {"original": attack.people, "control": attack.control_rows}
         bound = [groups[table][rows[table]] for table in tables]
-    return choose_units(blocks, bound)
+    return choose_clusters(blocks, bound)
 
 
 Figure = Literal["linkage_rate", "attributable_rate", "left_out", "power", "power_left_out", "top1"]
@@ -250,7 +254,7 @@ ENOUGH = 0.93
 """The lowest coverage at a nominal 95% for which an interval is offered."""
 FEWEST_RECORDS = 20
 """The smallest tables that were measured, originals and controls."""
-FEWEST_UNITS = 15
+FEWEST_CLUSTERS = 15
 """The fewest groups that were measured, as the equivalent number of equal groups."""
 FEWEST_BEYOND = 5
 """The fewest controls, α m, above the threshold of a false-positive rate α: with fewer, the threshold is unstable."""
@@ -321,20 +325,20 @@ class IntervalOffer:
 
 
 def offer(
-    figure: Figure, kind: Kind, *, records: int, controls: int | None, units: float, beyond: float | None = None
+    figure: Figure, kind: Kind, *, records: int, controls: int | None, clusters: float, beyond: float | None = None
 ) -> IntervalOffer:
-    """Decide whether a figure's interval is offered, for these numbers of originals and controls and this unit kind.
+    """Decide whether a figure's interval is offered, for these numbers of originals and controls and this cluster kind.
 
-    `units` is the equivalent number of equal units; `beyond` the number of controls, α m, above the threshold.
+    `clusters` is the equivalent number of equal clusters; `beyond` the number of controls, α m, above the threshold.
     """
     smallest = records if controls is None else min(records, controls)
     if smallest < FEWEST_RECORDS:
         return _refuse_interval(
             f"{count_phrase(smallest, 'record')}, and nothing smaller than {FEWEST_RECORDS} was measured"
         )
-    if kind == "groups" and units < FEWEST_UNITS:
+    if kind == "groups" and clusters < FEWEST_CLUSTERS:
         return _refuse_interval(
-            f"the rows weigh as {units:.0f} equal groups, and fewer than {FEWEST_UNITS} were not measured"
+            f"the rows weigh as {clusters:.0f} equal groups, and fewer than {FEWEST_CLUSTERS} were not measured"
         )
     if beyond is not None and beyond < FEWEST_BEYOND:
         return _refuse_interval(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.estimates import CONFIDENCE, Estimate, beyond_chance
-from cvpl.evaluation.groups.units import Kind
+from cvpl.evaluation.groups.clusters import Kind
 from cvpl.evaluation.intervals.bounds import (
     LEAST_EFFECT,
     Component,
@@ -133,9 +133,9 @@ def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: f
     free = base.best < threshold
     if estimate is None or not free.any():
         return None
-    unit = None if originals.unit is None else originals.unit[free]
+    cluster = None if originals.cluster is None else originals.cluster[free]
     asked = replace(asked, originals=asked.originals[free])
-    return _figure_estimate("left_out", basis, estimate, interval, originals, [Component(linked[free], unit)], asked)
+    return _figure_estimate("left_out", basis, estimate, interval, originals, [Component(linked[free], cluster)], asked)
 
 
 def _figure_estimate(
@@ -165,9 +165,9 @@ def correlation(first: FigureEstimate, second: FigureEstimate, groups: tuple[Int
 
         r = Σ_u A_u B_u / sqrt(V_A V_B)
 
-    A_u and B_u are the contributions of unit u, a person or a group, to the two figures. V_A and V_B are the variances
-    of the intervals, which cover more than people: a release's rows, and blocks. That part is taken to be independent
-    between releases, so r is below 1 even if the releases are equal. 0 if a figure does not vary.
+    A_u and B_u are the contributions of cluster u, a person or a group, to the two figures. V_A and V_B are the
+    variances of the intervals, which cover more than people: a release's rows, and blocks. That part is taken to be
+    independent between releases, so r is below 1 even if the releases are equal. 0 if a figure does not vary.
     """
     scale = math.sqrt(first.variance * second.variance)
     if scale == 0:
@@ -213,7 +213,7 @@ def difference(
 ) -> Difference:
     """The difference of a figure between two releases of the same people.
 
-    `groups` are the units of the tables' rows, originals and control, if rows belong together. Refused if either
+    `groups` are the clusters of the tables' rows, originals and control, if rows belong together. Refused if either
     figure's own interval is refused, if the two have different bases, or if its measured coverage is too low. A figure
     over several draws of a mechanism has the variance of both; draws of two mechanisms are independent.
     """

@@ -121,8 +121,8 @@ class AttackedRelease:
 
     @property
     def groups(self) -> tuple[Ints, Ints | None] | None:
-        """The units of originals and controls; None if no rows belong together."""
-        codes = self.inputs.evaluation.unit.codes
+        """The clusters of originals and controls; None if no rows belong together."""
+        codes = self.inputs.evaluation.groups.codes
         return None if codes is None else (codes["original"], codes.get("control"))
 
     @property

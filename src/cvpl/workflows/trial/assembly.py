@@ -1,9 +1,9 @@
 """The result of a trial from its rounds: every figure rounded so that none tells of fewer than k people.
 
-Who is in: for every unit and round, whether the mechanism gets its records.
+Who is in: for every cluster and round, whether the mechanism gets its records.
 
 balanced    everybody is in for half of the rounds: two rounds share one random split, and swap its sides
-coin        an independent fair coin for every unit and round, as a lower bound on epsilon needs it
+coin        an independent fair coin for every cluster and round, as a lower bound on epsilon needs it
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
     found = out.TrialResult(
         inputs={"original": finished.described},
         mechanism=trial.mechanism.described,
-        people=len(np.unique(rounds.people.unit[rounds.real])),
+        people=len(np.unique(rounds.people.cluster[rounds.real])),
         unit="group" if trial.people.grouped else "row",
         membership=finished.membership,
         attacker=headline,
@@ -101,9 +101,9 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
 
 def _disclosure(finished: FinishedTrial) -> Disclosure:
     """The rounding by the smallest number of people who are in, and out, in a round, and of rows released."""
-    rounds, unit = finished.rounds, finished.rounds.people.unit
+    rounds, cluster = finished.rounds, finished.rounds.people.cluster
     sides = {
-        name: min(len(np.unique(unit[rounds.real & (column == side)])) for column in rounds.inside.T)
+        name: min(len(np.unique(cluster[rounds.real & (column == side)])) for column in rounds.inside.T)
         for name, side in (("originals", True), ("controls", False))
     }
     k = finished.trial.resolved.config.report.suppress_below
@@ -185,7 +185,7 @@ def _exposure(finished: FinishedTrial, headline: str, rate: float) -> out.TrialE
         rounds.inside[rounds.real],
         stream(seed, "trial exposure"),
         scored=known,
-        units=rounds.people.unit[rounds.real] if rounds.people.grouped else None,
+        clusters=rounds.people.cluster[rounds.real] if rounds.people.grouped else None,
     )
     shares = [
         out.ExposedShare(above=None if not at else RATE_BINS[at - 1], up_to=edge, inside=mine, outside=others)
@@ -253,7 +253,7 @@ def trial_warnings(
                 "do not show their risk",
             )
         )
-    people = len(np.unique(rounds.people.unit[rounds.real]))
+    people = len(np.unique(rounds.people.cluster[rounds.real]))
     if len(rounds.found) < MEASURED_ROUNDS or people < MEASURED_PEOPLE:
         found.append(
             AuditWarning(
@@ -300,25 +300,25 @@ Membership = Literal["balanced", "coin"]
 Bools = NDArray[np.bool_]
 
 
-def draw_balanced(units: int, rounds: int, seed: int) -> Bools:
-    """Units x rounds: rounds 1 and 2 are the two halves of one random split, rounds 3 and 4 those of another.
+def draw_balanced(clusters: int, rounds: int, seed: int) -> Bools:
+    """Clusters x rounds: rounds 1 and 2 are the two halves of one random split, rounds 3 and 4 those of another.
 
-    Of an odd number of rounds the last is a half of a new split. Halves of an odd number of units differ by one.
+    Of an odd number of rounds the last is a half of a new split. Halves of an odd number of clusters differ by one.
     """
-    inside = np.zeros((units, rounds), dtype=bool)
+    inside = np.zeros((clusters, rounds), dtype=bool)
     for first in range(0, rounds, 2):
-        chosen = stream(seed, f"trial split {first // 2}").permutation(units)[: units // 2]
+        chosen = stream(seed, f"trial split {first // 2}").permutation(clusters)[: clusters // 2]
         inside[chosen, first] = True
         if first + 1 < rounds:
             inside[:, first + 1] = ~inside[:, first]
     return inside
 
 
-def coins(units: int, rounds: int, seed: int) -> Bools:
-    """Units x rounds: each in with probability 1/2, independently of all others."""
-    return np.stack([stream(seed, f"trial coins {number}").random(units) < 0.5 for number in range(rounds)], axis=1)
+def coins(clusters: int, rounds: int, seed: int) -> Bools:
+    """Clusters x rounds: each in with probability 1/2, independently of all others."""
+    return np.stack([stream(seed, f"trial coins {number}").random(clusters) < 0.5 for number in range(rounds)], axis=1)
 
 
-def draw_membership(kind: Membership, units: int, rounds: int, seed: int) -> Bools:
-    """Units x rounds: whether the unit is in."""
-    return coins(units, rounds, seed) if kind == "coin" else draw_balanced(units, rounds, seed)
+def draw_membership(kind: Membership, clusters: int, rounds: int, seed: int) -> Bools:
+    """Clusters x rounds: whether the cluster is in."""
+    return coins(clusters, rounds, seed) if kind == "coin" else draw_balanced(clusters, rounds, seed)

@@ -87,13 +87,13 @@ def trial(
       numpy Generator if it has a parameter called `rng` or `generator`, or a second one without a default
     - the name of a built-in mechanism (`k-anonymity`, `mondrian`, `perturbation`, `synthetic`), with its `strength`
 
-    Rows of one unit (the role group, or an equal id) are in or out together, and everybody is in for half of the
+    Rows of one cluster (the role group, or an equal id) are in or out together, and everybody is in for half of the
     rounds. The result has the risk for a release made from half of the people, with an interval over people and draws
     of the mechanism, the spread between draws, and how often people are linked when they are in and when they are out.
 
     `epsilon` and `delta` state a privacy budget; so does, for a Gaussian mechanism, `noise_multiplier` with its
     `noise_steps` and `sampling` rate, which needs the extra `cvpl[budget]`. With a budget, or with `bound`, a fair coin
-    per unit and round decides who is in, and the result has a lower bound on epsilon at 95% confidence, beside the
+    per cluster and round decides who is in, and the result has a lower bound on epsilon at 95% confidence, beside the
     power that the budget allows. `plant` adds so many made-up people with unusual values; they are not in the figures
     of the others.
 
@@ -207,7 +207,7 @@ def _prepare_trial(
         )
     state = FileState.of(table, table.name)
     people = read_people(table, resolved, plant)
-    inside = draw_membership(kind, people.units, rounds, seed)[people.unit]
+    inside = draw_membership(kind, people.clusters, rounds, seed)[people.cluster]
     return Trial(table, resolved, mechanism, people, inside, seed, blind=kind == "coin", state=state)
 
 
