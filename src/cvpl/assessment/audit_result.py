@@ -328,7 +328,7 @@ def compliance(result: out.AuditResult, matches: TrueMatches | None) -> out.Comp
         *_matching(result, found, single=have_one_match(matches)),
         _singling_out(result, found),
         *_population(result, found),
-        *_secrets(result, found),
+        *_sensitive_rows(result, found),
         _linkage(result),
     ]
     if result.verdict.kind == "not_assessable":
@@ -448,7 +448,7 @@ def _population(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Co
         yield row("presence", found.presence.high, min(1.0, found.presence.high + _step(result)))
 
 
-def _secrets(result: out.AuditResult, found: out.Criteria) -> Iterator[out.ComplianceRow]:
+def _sensitive_rows(result: out.AuditResult, found: out.Criteria) -> Iterator[out.ComplianceRow]:
     """L and t of each sensitive column, beside how often attackers guess it.
 
     They bound what a class tells, and not how often a guess is right, so no share of guesses contradicts them.
@@ -474,9 +474,9 @@ def _secrets(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Compl
 
 
 def _best_guess(result: out.AuditResult, column: str) -> out.InferenceRow | None:
-    """The attacker who guesses a secret column most often; None if inference was not measured."""
-    secrets = [] if result.inference is None else result.inference.secrets
-    rows = [row for one in secrets if one.column == column for row in one.attackers if row.score == "accuracy"]
+    """The attacker who guesses a sensitive column most often; None if inference was not measured."""
+    attributes = [] if result.inference is None else result.inference.secrets
+    rows = [row for one in attributes if one.column == column for row in one.attackers if row.score == "accuracy"]
     return max(rows, key=lambda row: row.originals, default=None)
 
 

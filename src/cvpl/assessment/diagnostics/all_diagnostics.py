@@ -49,7 +49,7 @@ class Diagnostics:
 
     `subgroups` are by attacker. `sensitivity` is None if the variations were not run.
     `singling_out` and `criteria` are None in a quick look, and so is `inference`, also
-    if there is no secret. `membership` is None without a control.
+    if there is no sensitive attribute. `membership` is None without a control.
     """
 
     self_linkage: SelfLinkage

@@ -112,7 +112,7 @@ def _document(found: ReleaseCriteria) -> Criteria:
             for first, last in SIZES
         ],
         risk=ClassRisk(basis=found.basis, **vars(risks)),
-        sensitive=[_secret(name, secret) for name, secret in found.secrets.items()],
+        sensitive=[_sensitive_criteria(name, attribute) for name, attribute in found.attributes.items()],
         population_uniques=_uniques(found),
         original_unique=None if found.before is None else found.before.share_in_sizes(1, 1),
         original_average=None if found.before is None else found.before.count / found.before.records,
@@ -120,7 +120,7 @@ def _document(found: ReleaseCriteria) -> Criteria:
     )
 
 
-def _secret(name: str, found: AttributeCriteria) -> SensitiveCriteria:
+def _sensitive_criteria(name: str, found: AttributeCriteria) -> SensitiveCriteria:
     return SensitiveCriteria(
         column=name,
         distinct_l=found.diversity.distinct,

@@ -1,4 +1,4 @@
-"""The columns by which a secret is inferred: what each gains, and which are chosen without using the same people.
+"""The columns by which an attribute is inferred: what each gains, and which are chosen without using the same people.
 
 The people are split into four folds. Each fold ranks the columns for itself (`column_gains`), so there are four choices
 of so many columns. A person is read by the three choices that other folds made: the hit is their mean. So nobody is
@@ -20,10 +20,11 @@ It is measured on the people of one fold, and the columns that they gain most by
 folds (`column_choices`).
 
 Nested sets of the columns that an attacker knows, so that more knowledge does not make it weaker. A column that the
-release does not keep makes candidates worse, and one that tells nothing of the secret makes classes smaller. So
-attackers that choose records also ask with the three quarters, the half and the quarter of the columns that they gain
-most by (`column_gains`). That is chosen on some of the people and read on the others (`column_choices`). The compatible
-class asks with the half and the quarter that tell most of the secret in the release; no person is read for that choice.
+release does not keep makes candidates worse, and one that tells nothing of the sensitive attribute makes classes
+smaller. So attackers that choose records also ask with the three quarters, the half and the quarter of the columns that
+they gain most by (`column_gains`). That is chosen on some of the people and read on the others (`column_choices`). The
+compatible class asks with the half and the quarter that tell most of the sensitive attribute in the release; no person
+is read for that choice.
 """
 
 from __future__ import annotations
@@ -129,15 +130,15 @@ def most_ranking(released: int) -> int:
 
 def gains(
     links: LinkGuesses,
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     rows: tuple[Ints, Ints],
     truths: Sequence[SensitiveTruth | None],
     again: Again | None,
 ) -> dict[str, float] | None:
     """What is gained by each column; None if it cannot be measured.
 
-    `rows` are those of originals and controls, `truths` their secrets. An attacker that sums over columns needs no
-    other search; any other is run `again` without each column, or not at all.
+    `rows` are those of originals and controls, `truths` their sensitive attributes. An attacker that sums over columns
+    needs no other search; any other is run `again` without each column, or not at all.
     """
     done = links.attack
     names = done.representation.attacker.vectorization.compared(done.protected)
@@ -147,17 +148,17 @@ def gains(
     summed = [one for one in sums if one is not None]
     if not len(rows[0]) or len(names) < 2 or (again is None and len(summed) < len(sums)):
         return None
-    best = _gain(done, whole, links.profiles, secret, known)
+    best = _gain(done, whole, links.profiles, attribute, known)
     found = {}
     for name in names:
         if len(summed) == len(sums):
             parts: Sequence[Scorer | AgreementScorer] = [one.without(name) for one in summed]
-            found[name] = best - _gain(done, parts, links.profiles, secret, known)
+            found[name] = best - _gain(done, parts, links.profiles, attribute, known)
         elif again is not None:
             other = again(name)
             left = other.representation.attacker.vectorization.compared(other.protected)
-            profiles = Profiles.by(other.protected, left, secret.released >= 0)
-            found[name] = best - _gain(other, _scorers(other, rows, profiles), profiles, secret, known)
+            profiles = Profiles.by(other.protected, left, attribute.released >= 0)
+            found[name] = best - _gain(other, _scorers(other, rows, profiles), profiles, attribute, known)
     return found
 
 
@@ -174,13 +175,13 @@ def _gain(
     done: Attack,
     scorers: Sequence[Scorer | AgreementScorer],
     profiles: Profiles,
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     truths: Sequence[SensitiveTruth],
 ) -> float:
     found = [highest(scorer, NEAREST, done.budget.workers) for scorer in scorers]
-    values, scale, shares = profiles.values(secret), vote_scale(done, found), []
+    values, scale, shares = profiles.values(attribute), vote_scale(done, found), []
     for near, truth in zip(found, truths, strict=True):
-        hits = best_hits(near.beliefs(near.profile_weights(scale), values), secret, truth, by_rarity=False)
+        hits = best_hits(near.beliefs(near.profile_weights(scale), values), attribute, truth, by_rarity=False)
         shares.append(float(hits[truth.known].mean()) if truth.known.any() else 0.0)
     return shares[0] - sum(shares[1:])
 
@@ -192,13 +193,13 @@ _GROUPS = 12
 
 
 def columns_by_information(
-    released: Table, names: Sequence[str], secret: SensitiveAttribute, rng: np.random.Generator
+    released: Table, names: Sequence[str], attribute: SensitiveAttribute, rng: np.random.Generator
 ) -> tuple[str, ...]:
-    """The columns in the order of their mutual information with the secret in the release, the largest first."""
-    rows = np.flatnonzero(secret.released >= 0)
+    """The columns in the order of their mutual information with the attribute in the release, the largest first."""
+    rows = np.flatnonzero(attribute.released >= 0)
     if len(rows) > SAMPLE:
         rows = np.sort(rng.permutation(rows)[:SAMPLE])
-    values = _grouped_codes(secret.released[rows])
+    values = _grouped_codes(attribute.released[rows])
     told = {name: mutual_information(_group_codes(released.columns[name].take(rows)), values) for name in names}
     return tuple(sorted(names, key=lambda name: (-told[name], list(names).index(name))))
 

@@ -3,8 +3,8 @@
     attributable = (originals - controls) / (1 - controls)
 
 The strongest attacker is the one with the largest attributable score of N figures (attackers, numbers of columns,
-secrets and scores). The largest of N is above the expected figure of the one that was picked; its estimate is not
-corrected for that. Its interval is: intervals hold together, each with a confidence of 1 - 0.05 / N.
+sensitive attributes and scores). The largest of N is above the expected figure of the one that was picked; its estimate
+is not corrected for that. Its interval is: intervals hold together, each with a confidence of 1 - 0.05 / N.
 
 The share of people who are guessed right, weighted by rarity or not, and the intervals of such shares.
 
@@ -38,12 +38,12 @@ from cvpl.evaluation.intervals.bounds import FEW_CLUSTERS, LEAST_EFFECT, Samplin
 from cvpl.randomness import stream
 from cvpl.result.questions import (
     AttackerName,
+    AttributeInference,
     BaselineName,
     InferenceBaseline,
     InferenceRate,
     InferenceRow,
     ScoreName,
-    SecretInference,
 )
 from cvpl.tables.columns import Table
 from cvpl.wording import percent
@@ -191,12 +191,12 @@ class Queries:
     clusters: tuple[Ints, Ints | None] | None = None
     folds: Folds | None = None
 
-    def truths(self, secret: SensitiveAttribute) -> tuple[SensitiveTruth, SensitiveTruth | None]:
-        """The secrets of these people."""
+    def truths(self, attribute: SensitiveAttribute) -> tuple[SensitiveTruth, SensitiveTruth | None]:
+        """The sensitive attributes of these people."""
         control = None
-        if self.control is not None and secret.control is not None:
-            control = secret.control.take(self.control)
-        return secret.original.take(self.original), control
+        if self.control is not None and attribute.control is not None:
+            control = attribute.control.take(self.control)
+        return attribute.original.take(self.original), control
 
     def hits(self, found: Sequence[Floats], weights: tuple[Floats, Floats | None]) -> tuple[Hits, Hits | None]:
         """The hits of originals and controls with the weights of these people."""
@@ -244,13 +244,13 @@ class ScoredAttack:
 
 
 def score_beliefs(
-    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, secret: SensitiveAttribute, asked: Queries
+    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, attribute: SensitiveAttribute, asked: Queries
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores; none by a score in which nobody has a weight."""
-    truths, found = asked.truths(secret), []
+    truths, found = asked.truths(attribute), []
     for score in SCORES:
-        hits = beliefs.hits(secret, *truths, by_rarity=score == "rarity_weighted")
-        mine, base = asked.hits(hits, weights_of(secret, asked, score))
+        hits = beliefs.hits(attribute, *truths, by_rarity=score == "rarity_weighted")
+        mine, base = asked.hits(hits, weights_of(attribute, asked, score))
         if mine.total > 0:
             found.append(ScoredAttack(attacker, (tuple(columns),), score, mine, base))
     return found
@@ -260,7 +260,7 @@ def scored_by_choice(
     attacker: str,
     sets: Sequence[tuple[str, ...]],
     beliefs: Callable[[tuple[str, ...]], BothBeliefs],
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     asked: Queries,
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores, everybody by the columns that the other folds chose.
@@ -268,12 +268,12 @@ def scored_by_choice(
     `sets` has the columns of each fold's choice, or one set that was chosen without the people.
     """
     if len(set(sets)) == 1 or asked.folds is None:
-        return score_beliefs(attacker, sets[0], beliefs(sets[0]), secret, asked)
-    truths, found = asked.truths(secret), []
+        return score_beliefs(attacker, sets[0], beliefs(sets[0]), attribute, asked)
+    truths, found = asked.truths(attribute), []
     believed = {columns: beliefs(columns) for columns in dict.fromkeys(sets)}
     for score in SCORES:
-        rare, weights = score == "rarity_weighted", weights_of(secret, asked, score)
-        hits = {columns: one.hits(secret, *truths, by_rarity=rare) for columns, one in believed.items()}
+        rare, weights = score == "rarity_weighted", weights_of(attribute, asked, score)
+        hits = {columns: one.hits(attribute, *truths, by_rarity=rare) for columns, one in believed.items()}
         by_choice = [hits[columns] for columns in sets]
         apart = [
             read_apart([one[at] for one in by_choice], fold)
@@ -286,29 +286,31 @@ def scored_by_choice(
     return found
 
 
-def weights_of(secret: SensitiveAttribute, asked: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
-    """The weights of the people: 1 for who has a secret, or how rare it is."""
+def weights_of(attribute: SensitiveAttribute, asked: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
+    """The weights of the people: 1 for who has a sensitive attribute, or how rare it is."""
     if score == "accuracy":
-        mine, base = secret.original.known.astype(np.float64), None
-        if secret.control is not None:
-            base = secret.control.known.astype(np.float64)
+        mine, base = attribute.original.known.astype(np.float64), None
+        if attribute.control is not None:
+            base = attribute.control.known.astype(np.float64)
     else:
-        mine, base = secret.weights()
+        mine, base = attribute.weights()
     own = mine[asked.original]
     other = None if base is None or asked.control is None else base[asked.control]
     return own, other
 
 
-def baseline_rows(secret: SensitiveAttribute, asked: Queries, trained: BothBeliefs | None) -> list[InferenceBaseline]:
+def baseline_rows(
+    attribute: SensitiveAttribute, asked: Queries, trained: BothBeliefs | None
+) -> list[InferenceBaseline]:
     """The commonest value and, if there is one, the model trained on controls, by both scores."""
-    mine, base = asked.truths(secret)
+    mine, base = asked.truths(attribute)
     rows = []
     for score in SCORES:
         rare = score == "rarity_weighted"
-        weights = weights_of(secret, asked, score)
-        hits = {COMMONEST: [commonest_hits(secret, one, by_rarity=rare) for one in (mine, base) if one is not None]}
+        weights = weights_of(attribute, asked, score)
+        hits = {COMMONEST: [commonest_hits(attribute, one, by_rarity=rare) for one in (mine, base) if one is not None]}
         if trained is not None:
-            hits[CONTROL_MODEL] = trained.hits(secret, mine, base, by_rarity=rare)
+            hits[CONTROL_MODEL] = trained.hits(attribute, mine, base, by_rarity=rare)
         for name, found in hits.items():
             originals, controls = asked.hits(found, weights)
             if originals.score is not None:
@@ -397,7 +399,7 @@ def strongest(figures: Mapping[str, Sequence[InferenceRow]]) -> tuple[str, Infer
     return max(rows, key=lambda pair: _strength(pair[1])) if rows else None
 
 
-def inference_rate(found: Sequence[SecretInference]) -> InferenceRate | None:
+def inference_rate(found: Sequence[AttributeInference]) -> InferenceRate | None:
     """The largest attributable score, and of how many it is the largest; None without one.
 
     A column that is refused has no figure, and the upper end is unknown if any other figure lacks its interval.
@@ -421,11 +423,11 @@ def inference_rate(found: Sequence[SecretInference]) -> InferenceRate | None:
 
 
 FEWEST_CONTROLS = 40
-"""The fewest controls with a secret; half of them train a model."""
+"""The fewest controls with a sensitive attribute; half of them train a model."""
 
 
 def control_model(
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     names: Sequence[str],
     original: Table,
     control: Table,
@@ -439,12 +441,12 @@ def control_model(
 
     `clusters` are those of all controls, None if each person is one. At most 100,000 controls train a model.
     """
-    assert secret.control is not None  # noqa: S101 - there is a control
-    codes = models.truth_codes(secret, secret.control)
+    assert attribute.control is not None  # noqa: S101 - there is a control
+    codes = models.truth_codes(attribute, attribute.control)
     known = codes >= 0
     if int(known.sum()) < FEWEST_CONTROLS:
         return None
-    rng = stream(seed, f"control model {secret.name}")
+    rng = stream(seed, f"control model {attribute.name}")
     cluster = np.arange(control.rows) if clusters is None else np.unique(clusters, return_inverse=True)[1].reshape(-1)
     fold = rng.integers(0, 2, int(cluster.max(initial=0)) + 1)[cluster]
     mine = rng.integers(0, 2, original.rows)
@@ -460,7 +462,7 @@ def control_model(
             "boosted_trees",
             others[rows],
             codes[rows],
-            secret,
+            attribute,
             categorical=features.categorical,
             seed=number,
             workers=workers,
@@ -475,7 +477,7 @@ def control_model(
 
 def beliefs_by_half(first: Beliefs, second: Beliefs, half: Ints) -> Beliefs:
     """The rows of the first beliefs for half 0, of the second for half 1."""
-    from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
+    from scipy.sparse import diags  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
     one = (half == 0).astype(np.float64)
     return (diags(one) @ first + diags(1 - one) @ second).tocsr()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Column, Remark, ReportSection, ReportTable, table_of
 from cvpl.result import (
+    AttributeInference,
     AuditResult,
     Inference,
     InferenceRow,
@@ -14,7 +15,6 @@ from cvpl.result import (
     Population,
     PredicateRow,
     Reconstruction,
-    SecretInference,
     SinglingOut,
     UniqueRecords,
 )
@@ -109,7 +109,7 @@ def _largest(among: int | None) -> str:
     return f"It is the largest of {among} figures, so it is somewhat too high by itself; its interval allows for that. "
 
 
-def _refusals(secrets: Sequence[SecretInference]) -> str:
+def _refusals(secrets: Sequence[AttributeInference]) -> str:
     return "; ".join(f"nothing is attributed for {mark_name(one.column)}: {one.refused}" for one in secrets)
 
 
@@ -134,7 +134,7 @@ def _joint_sentence(found: Reconstruction, result: AuditResult) -> str:
 def _strongest(found: Inference, result: AuditResult) -> ReportTable:
     """For each sensitive column and score, the strongest attacker and the baselines."""
     k = result.suppress_below
-    columns: tuple[Column[tuple[SecretInference, InferenceRow]], ...] = (
+    columns: tuple[Column[tuple[AttributeInference, InferenceRow]], ...] = (
         Column("secret", lambda row: mark_name(row[0].column), "name"),
         Column("score", lambda row: SCORES[row[1].score], "left"),
         Column("strongest attacker", lambda row: ATTACKERS[row[1].attacker], "left"),
@@ -151,7 +151,7 @@ def _strongest(found: Inference, result: AuditResult) -> ReportTable:
     return table_of("The strongest attacker on each secret", strongest, columns, captioned=True)
 
 
-def _guesses(k: int) -> tuple[Column[tuple[SecretInference, InferenceRow]], ...]:
+def _guesses(k: int) -> tuple[Column[tuple[AttributeInference, InferenceRow]], ...]:
     """The columns with how often an attacker guesses right."""
     return (
         Column("originals", lambda row: percent(row[1].originals, k=k)),
@@ -161,7 +161,7 @@ def _guesses(k: int) -> tuple[Column[tuple[SecretInference, InferenceRow]], ...]
     )
 
 
-def _baseline(one: SecretInference, row: InferenceRow, name: str) -> float | None:
+def _baseline(one: AttributeInference, row: InferenceRow, name: str) -> float | None:
     """How often a baseline guesses right; None if it was not run."""
     found = (item.originals for item in one.baselines if item.score == row.score and item.baseline == name)
     return next(found, None)
@@ -169,7 +169,7 @@ def _baseline(one: SecretInference, row: InferenceRow, name: str) -> float | Non
 
 def _attackers(found: Inference, result: AuditResult) -> ReportTable:
     """Every attacker by accuracy."""
-    columns: tuple[Column[tuple[SecretInference, InferenceRow]], ...] = (
+    columns: tuple[Column[tuple[AttributeInference, InferenceRow]], ...] = (
         Column("secret", lambda row: mark_name(row[0].column), "name"),
         Column("attacker", lambda row: ATTACKERS[row[1].attacker], "left"),
         Column("columns", lambda row: str(row[1].columns)),
@@ -208,7 +208,7 @@ def _inference_notes(found: Inference) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _tolerance(one: SecretInference) -> str:
+def _tolerance(one: AttributeInference) -> str:
     if one.relative_tolerance is not None:
         return f" A guess is right within {percent(one.relative_tolerance)} of the number."
     if one.tolerance is not None:
