@@ -71,14 +71,14 @@ class AttackerOutcome:
         return tuple(self.valid.reasons) + (() if self.canaries is None else self.canaries.faults)
 
     def power_at(self, false_rate: float | None) -> float:
-        """Its power against the control at a false-positive rate, to compare it by; 0 if there is none."""
+        """The attacker's power against the control at a false-positive rate; 0 if there is none."""
         if false_rate is None or not self.measured.has_control:
             return 0.0
         return round_for_comparison(self.measured.power_at(false_rate))
 
     @property
     def top1(self) -> float:
-        """Its top-1 hit rate, to compare it by; 0 if unknown."""
+        """The attacker's top-1 hit rate, to compare it by; 0 if unknown."""
         return round_for_comparison(best_candidate(self.measured) or 0.0)
 
 

@@ -26,11 +26,11 @@ from cvpl.tables.evaluation_only import EvaluationOnly, RowGroups
 from cvpl.tables.pair import Inputs
 
 LARGE = 50_000
-"""Attackers are tried first if the release has more records than this, ..."""
+"""Attackers are tried first if the release has more records than this."""
 PEOPLE, CONTROLS, RECORDS = 1_000, 2_000, 5_000
-"""... with so many people and controls, on this many other records besides the people's true matches, ..."""
+"""Attackers are tried with so many people and controls, on this many other records besides the true matches."""
 FINALISTS = 3
-"""... and this many of the strongest search the whole release, besides the one with the best top-1 hit rate."""
+"""This many of the strongest search the whole release, besides the one with the best top-1 hit rate."""
 
 Rows = NDArray[np.int64]
 

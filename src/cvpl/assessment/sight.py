@@ -45,17 +45,17 @@ from cvpl.tables.pair import Inputs
 Floats = NDArray[np.float64]
 
 PLANTED = 300
-"""The most originals that are planted, ..."""
+"""The largest number of originals that are planted."""
 CONTROLS = 600
-"""... the most controls that they are compared with, ..."""
+"""The largest number of controls that planted originals are compared with."""
 RELEASED = 10_000
-"""... and the most released records among which they are planted."""
+"""The largest number of released records among which originals are planted."""
 FEWEST = 50
 """With fewer originals or controls nothing is planted."""
 WELL_ABOVE_CHANCE = 0.15
-"""People count as found if this share of them is, beyond the controls that are linked by mistake, ..."""
+"""People count as found if this share of them is, beyond the controls that are linked by mistake."""
 HALF = 0.5
-"""... and at least this part of those whom an attacker finds who looks for the changed rows themselves."""
+"""People also count as found only if these are at least this part of those whom a search for the changed rows finds."""
 NOT_RECODED = (
     "if a synthesizer or noise made these values, and no key, code or other unit changed them, say so in the "
     "configuration (`recoded: false`)"
@@ -162,7 +162,7 @@ def unseen_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
 
 
 def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """Those of them that hold for any attacker: columns that cannot be read, or that stand under another name."""
+    """The findings that hold for any attacker: columns that cannot be read, or that stand under another name."""
     form = _form(ensemble, resolved, inputs.pair)
     columns = (*_unread(form, resolved), *_unrelated_columns_findings(form, resolved, ensemble, inputs.pair.original))
     return blind_spots([*_table_findings(resolved, inputs), *columns])

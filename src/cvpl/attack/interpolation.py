@@ -23,9 +23,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RECORDS = 15
-"""The number of released records near a person that are tried, ..."""
+"""The number of released records near a person that are tried."""
 PARTNERS = 15
-"""... and of people near each of these."""
+"""The number of people near each of these records that are tried."""
 FEWEST_FEATURES = 2
 """In fewer ordered features every record lies between two people."""
 MOST_LINES = 120_000_000

@@ -53,7 +53,7 @@ class Representation(Embedding):
         return _fit_similarity(moved, self.attacker.similarity_operator.fit(tables))
 
     def bare(self) -> Representation:
-        """The same without the tables that it was fitted on: all that is needed to compare other records."""
+        """The representation without the tables that it was fitted on: all that is needed to compare other records."""
         nobody = Table("nobody", 0, (), {})
         return replace(self, original=nobody, protected=nobody, embedded={}, vectorized={}, moments={}, arranged={})
 

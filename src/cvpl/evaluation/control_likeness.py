@@ -47,9 +47,9 @@ TOO_ALIKE = 0.9
 FEWEST_RECORDS = 50
 """Fewer records than this are too few for the tests of columns and of related rows."""
 MOST_ROWS = 100_000
-"""Tables with more rows are sampled for the column tests, ..."""
+"""Tables with more rows are sampled for the column tests."""
 MOST_JOINT = 5_000
-"""... and with more than this for the joint test: the effect-size limits are reached with far fewer."""
+"""Tables with more rows are sampled for the joint test: the effect-size limits are reached with far fewer."""
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,9 @@ MOST_SETS = 150
 MOST_COLUMNS = 3
 """The most columns of a set."""
 BINS = 10
-"""Numbers and times with more different values are compared by as many classes of equal size ..."""
+"""Numbers and times with more different values are compared by as many classes of equal size."""
 TIED = 0.05
-"""... and by equal values, if so large a share of the rows has one in common with another."""
+"""Such columns are also compared by equal values if so large a share of the rows has one in common with another."""
 _MOST_KEYS = 50
 """Keys are numbered by a table of all possible ones if these are at most so many a row."""
 SCALE = 64

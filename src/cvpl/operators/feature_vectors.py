@@ -38,7 +38,7 @@ class FeatureVectors(Protocol):
         """The sums over all records about `centre`; each record weighs 1."""
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same for the directions from `centre`: the sum of u u^T / |u|^2; a record at the centre counts as 0."""
+        """The sums for directions from `centre`, such as that of u u^T / |u|^2; a record at the centre counts as 0."""
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
         """The median of every number and the share of every 0/1 feature, over these records and those of `others`."""

@@ -288,7 +288,7 @@ class Disclosure:
         return grid.nearest(records / of) or grid.step
 
     def with_sizes(self, **sizes: int) -> Disclosure:
-        """The same with other numbers of people."""
+        """This disclosure with other numbers of people."""
         return replace(self, sizes={**self.sizes, **sizes})
 
     def published(self, section: Some) -> Some:

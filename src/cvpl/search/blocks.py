@@ -155,7 +155,7 @@ def sort_blocks(
 def layouts(
     partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
 ) -> Iterator[SortedBlocks]:
-    """The same in parts, to save memory: each query is in one part, and a candidate is repeated in each of its sets."""
+    """The layout in parts, to save memory: a query is in one part, and a candidate is repeated in each of its sets."""
     if partition.sets is None:
         yield sort_blocks(partition, earlier, left_out)
         return

@@ -50,22 +50,22 @@ FEW_PAIRS = 1 << 18
 """Up to this many pairs are scored by one thread: starting others takes as long."""
 TILE_WIDTH = 1 << 12
 TREE_RECORDS = 1_024
-"""Trees are tried in blocks with this many queries and candidates: building one in vain then costs little ..."""
+"""Trees are tried in blocks with this many queries and candidates: building one in vain then costs little."""
 TREE_PAIRS = 500_000_000
-"""... in groups whose large blocks have this many pairs: loading the compiler takes as long as scoring them."""
+"""Trees are tried where large blocks have this many pairs: loading the compiler takes as long as scoring them."""
 INDEX_PAIRS = 100_000
-"""For agreement scores, blocks with this many pairs are searched with an index on rare values, ..."""
+"""For agreement scores, blocks with this many pairs are searched with an index on rare values."""
 INDEX_ALL_PAIRS = 10_000_000
-"""... in groups with this many pairs: loading the compiler takes as long as scoring them in tiles. Once it is loaded,
+"""The index is used with this many pairs: loading the compiler takes as long as scoring in tiles. Once it is loaded,
 this does not matter."""
 _TREE = "cvpl.search.cells.kernel"
 _INDEX = "cvpl.search.rare_values.index"
 TREE_SAMPLE = 128
 """The number of a block's queries, at most one in sixteen, that go through its tree to count the work."""
 TREE_PRODUCT = 0.25
-"""The cost of a product in a tree, in products of a tile, ..."""
+"""The cost of a product in a tree, in products of a tile."""
 TREE_RECORD = 5_000
-"""... and the cost of building it, including the preparation of queries, in products per query."""
+"""The cost of building a tree, including the preparation of queries, in products per query."""
 
 
 def find_best(

@@ -34,9 +34,9 @@ Ints = NDArray[np.int64]
 MOST_PAIRS = 5_000_000
 """Up to this many candidate pairs, every pair is scored."""
 SAMPLED_PER_RECORD = 100
-"""Beyond that, the number of candidates sampled for each record (the paper's choice) ..."""
+"""Beyond that, the number of candidates sampled for each record (the paper's choice)."""
 SAMPLED_RECORDS = 20_000
-"""... and the number of sampled records."""
+"""The number of records for which candidates are sampled."""
 LISTED = 1 << 18
 
 

@@ -131,7 +131,7 @@ def _count_again(
     queries: ClusterTable,
     candidates: ClusterTable,
 ) -> DataFrame:
-    """The same with exact ties: those that parts could not settle are counted from the scores."""
+    """The results with exact ties: those that parts could not settle are counted from the scores."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
 
     unsure = merged.where("unsure").select(PLACE, "best").toArrow()

@@ -31,7 +31,7 @@ class ClusterSource:
     rows: int | None = None
 
     def counted(self) -> ClusterSource:
-        """The same, with its number of records."""
+        """The table with its number of records."""
         return replace(self, rows=self.frame.count())
 
 

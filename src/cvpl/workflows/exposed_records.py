@@ -175,7 +175,7 @@ def _first_rows(clusters: Ints, rows: Ints) -> Ints:
 
 
 MOST_COLUMNS = 3
-"""So many columns are named for each record."""
+"""The number of columns that are named for each record."""
 
 
 def exposing_columns(done: Attack, pair: Pair) -> list[tuple[str, ...]]:

@@ -49,9 +49,10 @@ ASKED = 625
 RELEASED = 100_000
 """The most records of a canary; an independent release otherwise has as many as the release."""
 SHORTFALL = 0.01
-"""The identity canary's top-1 may be this much below the maximum with equal records, ..."""
+"""The identity canary's top-1 may be this much below the maximum with equal records."""
 SHORTFALL_OF_RANKS = 0.5
-"""... and that of ranks this share of it: ranks among originals and controls are not quite those among originals."""
+"""The top-1 of ranks may be below by this share of the maximum: ranks among originals and controls are not quite those
+among originals."""
 FEWEST_JUDGED = 20
 """The fewest people without a missing value for which the identity canary is judged."""
 NOTHING = 0.02

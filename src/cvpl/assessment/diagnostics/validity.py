@@ -40,9 +40,9 @@ Floats = NDArray[np.float64]
 
 
 DEAD_TOP1 = 0.10
-"""More than this share of the distinct records must be found in a perturbed copy, ..."""
+"""More than this share of the distinct records must be found in a perturbed copy."""
 DEAD_ZERO = 0.50
-"""... and at most this share of either table's vectors may be zero, or of the released records equal."""
+"""At most this share of either table's vectors may be zero, or of the released records equal."""
 ALONE = 0.50
 """The largest accepted share of originals without a candidate in their block."""
 SHIFTED = 0.6

@@ -24,9 +24,9 @@ from cvpl.wording import share_words
 Ints = NDArray[np.int64]
 
 FAR = 6.0
-"""Rows correspond if pairs at the same position are closer than neighbouring ones by this many standard errors, ..."""
+"""Rows correspond if pairs at the same position are closer than neighbouring ones by this many standard errors."""
 LEAST_SHARE = 0.02
-"""... and by at least this share of the comparisons, so that millions of rows do not flag a tiny difference."""
+"""They must also be closer in at least this share of comparisons, so that millions of rows flag no tiny difference."""
 SAME_PLACE = 0.9
 """Declared matches equal the row order if at least this share of rows matches the row at the same position."""
 MOST_ROWS = 200_000

@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 FAR, NEAR = 0.3, 0.1
 """A released column seems to hold another one's values if its Kolmogorov-Smirnov distance to the column of its name is
 more than the first, and that to the other at most the second and what two samples of one population differ by, and at
-most half of the former; ..."""
+most half of the former."""
 STRANGE, FAMILIAR = 0.5, 0.9
-"""... for labels, if fewer than the first of its records have a label that the original's column has, and at least the
-second have one of the other column."""
+"""A released column of labels seems to hold another one's values if fewer than the first of its records have a label
+that the original's column has, and at least the second have one of the other column."""
 MOST_ROWS = 20_000
 FEWEST_DISTINCT = 3
 """How unlike two columns are is unknown if one of them has fewer different numbers."""

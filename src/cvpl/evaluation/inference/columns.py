@@ -118,7 +118,7 @@ Again = Callable[[str], Attack]
 """The attack without a column."""
 
 MOST = 400
-"""The most originals, and the most controls, by whom a fold ranks columns."""
+"""The largest number of originals, and of controls, by whom a fold ranks columns."""
 FEWEST, PAIRS = 50, 10_000_000
 """In more than 25,000 released records there are fewer of them, but at least 50."""
 

@@ -336,7 +336,7 @@ _TIED = 1e-9
 
 
 def normalize_rows(weights: Beliefs) -> Beliefs:
-    """The same with rows that sum to 1; empty rows stay empty."""
+    """The weights with rows that sum to 1; empty rows stay empty."""
     from scipy.sparse import diags  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
     total = np.asarray(weights.sum(axis=1)).reshape(-1)
@@ -378,7 +378,7 @@ def best_hits(beliefs: Beliefs, attribute: SensitiveAttribute, truth: SensitiveT
 
 
 def commonest_hits(attribute: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
-    """The same for everybody from the shares of the release: the commonest value, or the one with the largest score."""
+    """The hits of one guess for everybody, by the release: the commonest value, or that of the largest score."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
     people = len(truth.known)

@@ -30,7 +30,7 @@ Ends = tuple[float, float]
 LEAST_EFFECT = 1.1
 """The sampling of the release's rows, shared by all records, adds a little variance that no cluster shows."""
 LEAST_EFFECT_OF_A_RATE = 1.4
-"""... and more to a linkage rate, where it does not cancel."""
+"""It adds more to a linkage rate, where it does not cancel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +218,7 @@ class SamplingDesign:
         return wilson_bounds(share, records / self.effect, quantile(confidence, self.clusters - 1))
 
     def cautious_ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
-        """The same, but 0 or 1 if fewer than 5 records are between the share and that end."""
+        """The ends of `ends`, but 0 or 1 if fewer than 5 records are between the share and that end."""
         low, high = self.ends(share, records, confidence)
         few = FEW_RECORDS * self.effect
         return 0.0 if share * records < few else low, 1.0 if (1 - share) * records < few else high

@@ -305,14 +305,14 @@ DIFFERENCES: dict[tuple[Figure, Kind], LowestCoverage] = {
     ("power_left_out", "blocks"): LowestCoverage(1.000, 1.000),
     ("power_left_out", "groups"): LowestCoverage(0.0, 0.0),
 }
-"""The same for the difference between two releases of the same people (`benchmarks/coverage_bench.py differences`).
+"""Lowest coverage for the difference of two releases of the same people (`benchmarks/coverage_bench.py differences`).
 
 The power with the own match left out has no interval over groups, and so no difference; nothing was measured.
 """
 
 
 OVER_DRAWS = LowestCoverage(0.945, 0.995)
-"""The same for a power over several draws of a mechanism, and for its difference to another mechanism or to a release
+"""Lowest coverage for a power over draws of a mechanism, and for its difference to another mechanism or to a release
 (`benchmarks/coverage_bench.py draws`)."""
 
 

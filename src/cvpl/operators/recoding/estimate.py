@@ -37,15 +37,16 @@ Ints = NDArray[np.int64]
 MOST_ROWS = 5_000
 """Associations between columns are estimated from at most so many records of a table."""
 ALIKE = 0.3
-"""Two distributions with at most this Kolmogorov-Smirnov distance are taken for the same scale ..."""
+"""Two distributions with at most this Kolmogorov-Smirnov distance are taken for the same scale."""
 SURELY_ALIKE, BY_CHANCE = 0.1, 1.8
-"""... but above this, and so many times the sampling error, only if the column still goes with the same columns."""
+"""Above this distance, and so many times the sampling error, they are one scale only if the column still goes with the
+same columns."""
 NOT_TURNED = 0.05
 """What a column on the same scale adds to the agreement of directions if it is not turned around."""
 KNOWN_LABELS = 0.5
 """Labels are taken for the originals' own if at least this share of the released records has one of them."""
 STRANGE, FEWEST_STRANGE = 0.15, 3
-"""... but a column is unread if this share of the records has one of as many labels that the originals lack, and there
+"""A column is unread if this share of the records has one of as many labels that the originals lack, and there
 are at least half as many of these as of the originals' labels that the release lacks: rare labels under new names."""
 ASSOCIATED = 0.15
 """The least rank correlation with another column that can show whether a recoding is understood."""
@@ -66,7 +67,7 @@ TELLING, GONE = 6.0, 0.3
 """Values of several records tell that a column was drawn if what they went with was so many standard errors of it in
 the release, and if less than this part of it is left."""
 MOST_UNSURE = 7
-"""So many columns at most have their direction tried on records, in all combinations."""
+"""The largest number of columns that have their direction tried on records, in all combinations."""
 
 
 def estimate_recoding(people: Table, released: Table, rng: np.random.Generator) -> Recoding:

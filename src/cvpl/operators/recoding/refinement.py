@@ -25,7 +25,7 @@ CLEAREST, FEWEST_PAIRS = 0.25, 60
 WINDOW = 15
 """A local median is that of so many neighbouring pairs."""
 MOST_RECORDS = 3_000
-"""So many released records at most are paired."""
+"""The largest number of released records that are paired."""
 _CHUNK = 100
 _PRECISION = 1e9
 """Squared distances are rounded to one part in this, so that equal ones are equal however they were added up."""

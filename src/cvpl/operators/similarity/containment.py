@@ -67,7 +67,7 @@ class ComparedCells:
         return table[:, codes][place.reshape(-1)]
 
     def sorted(self, queries: Rows, candidates: Rows) -> ComparedCells:
-        """The same for some of the records, in another order."""
+        """The compared cells of some of the records, in another order."""
         return replace(self, asked=self.asked[queries], codes=self.codes[candidates])
 
 

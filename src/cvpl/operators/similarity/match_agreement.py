@@ -43,11 +43,11 @@ Ints = NDArray[np.int64]
 
 
 ASKED = 200
-"""The most originals that are compared with the release, ..."""
+"""The largest number of originals that are compared with the release."""
 PAIRS = 3_000_000
-"""... and fewer if this would make more pairs, ..."""
+"""Fewer originals are compared if they would make more pairs than this."""
 FEWEST = 40
-"""... but at least these."""
+"""The least number of originals that are compared, whatever the pairs."""
 START = 0.9
 """EM starts with m at this value, or half-way from u to 1 if that is larger, and m stays there if EM has no answer."""
 START_SHARE = 0.5
@@ -267,13 +267,13 @@ MOST_CODES = 1 << 18
 BINS_PER_RECORD = 20
 """With more possible patterns than this for each candidate, sorting them is faster than counting all of them."""
 FEW_RECORDS = 2_000
-"""With at most so many candidates, several originals are compared with them at once, ..."""
+"""With at most so many candidates, several originals are compared with them at once."""
 PAIRS_AT_ONCE = 1 << 18
-"""... so many pairs at a time, ..."""
+"""The number of pairs that are compared at once."""
 CELLS_AT_ONCE = 1 << 23
-"""... or so many cells of pairs, ..."""
+"""The number of cells of pairs that are compared at once."""
 MOST_COLUMNS = 22
-"""... and a pair is a whole number if there are no more columns than fit into it, with the original."""
+"""The largest number of columns for which a pair is a whole number: they fit into it, with the original."""
 
 
 def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Each = map) -> tuple[Patterns, Ints]:
@@ -309,7 +309,7 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
 
 
 def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
-    """The same for few candidates: a pair is a whole number with its original and two bits for each column."""
+    """The patterns with few candidates: a pair is a whole number with its original and two bits for each column."""
     found, counts = [], []
     step = max(1, PAIRS_AT_ONCE // max(1, len(columns[0].candidates)))
     for start in range(0, originals, step):
@@ -334,7 +334,7 @@ def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tupl
 
 
 def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
-    """The same for few candidates and many columns: a pair is a row of bytes, which sorts like the columns."""
+    """The patterns with few candidates and many columns: a pair is a row of bytes, which sorts like the columns."""
     candidates, width = len(columns[0].candidates), len(columns)
     agrees, knows, counts, records = [], [], [], []
     step = max(1, CELLS_AT_ONCE // (width * max(1, candidates)))
@@ -363,7 +363,7 @@ def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[P
 
 
 def _count_patterns(columns: Sequence[ComparedColumn], originals: int, each: Each) -> tuple[Patterns, Ints]:
-    """The same for many candidates: all pairs of an original are counted in one pass of a compiled loop."""
+    """The patterns with many candidates: all pairs of an original are counted in one pass of a compiled loop."""
     from cvpl.operators.compiled import count_patterns  # noqa: PLC0415 - slow to load
 
     there = np.stack([column.candidates for column in columns])

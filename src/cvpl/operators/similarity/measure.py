@@ -45,13 +45,13 @@ class ComparedRecords(Protocol):
     """One side of a comparison: some records, in the form that the measure requests."""
 
     def values(self) -> Table:
-        """Their columns."""
+        """The columns of the records."""
 
     def embeddings(self) -> Floats:
-        """Their embeddings, or their 0/1 features for a similarity without a projection."""
+        """The embeddings of the records, or their 0/1 features for a similarity without a projection."""
 
     def on_demand(self) -> OnDemandEmbeddings | None:
-        """The same on request; None if the projection embeds only whole tables."""
+        """The embeddings on request; None if the projection embeds only whole tables."""
 
 
 class Measure(Protocol):

@@ -88,7 +88,7 @@ class Vectors:
         return moments(self, centre)
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same for the directions u / |u|."""
+        """The number of records, and the sums of d and of d d^T over them, where d = u / |u|."""
         return direction_moments(self, centre)
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
@@ -192,7 +192,7 @@ class VectorsOnDemand:
         return moments(self, centre)
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same for the directions u / |u|."""
+        """The number of records, and the sums of d and of d d^T over them, where d = u / |u|."""
         return direction_moments(self, centre)
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
@@ -365,7 +365,7 @@ def _compiled_counts(
     weighted: Floats,
     pairs: Sequence[tuple[int, int]],
 ) -> Counted:
-    """The same in compiled loops, for many pairs of columns."""
+    """The products in compiled loops, for many pairs of columns."""
     from cvpl.operators.compiled import sum_by_code, sum_by_codes  # noqa: PLC0415 - slow to load
 
     codes, many = np.stack(coded).astype(np.int64), np.array(sizes, dtype=np.int64)

@@ -68,9 +68,9 @@ from cvpl.result.verdict import blind
 from cvpl.wording import percent, printable
 
 _OF_ATTACKERS = ("people", "columns", "singling_out", "inference", "figures", "roc", "false_rates", "attackers")
-"""Sections with figures of attackers that do not say themselves when these do not count, ..."""
+"""Sections with figures of attackers that do not say themselves when these do not count."""
 _ON_THEIR_OWN = ("membership", "compliance")
-"""... and those that do."""
+"""Sections with figures of attackers that say themselves when these do not count."""
 NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
 
 

@@ -29,7 +29,7 @@ _Found = TypeVar("_Found")
 IDLE: list[duckdb.DuckDBPyConnection] = []
 """Instances of DuckDB that nobody uses: to open one takes as long as to read a small table."""
 _of_a_parent: list[duckdb.DuckDBPyConnection] = []
-"""Those of the process that this one was forked from. Their threads are not here, so they are never used or closed."""
+"""Instances of the process that this one was forked from. Their threads are not here: they are never used or closed."""
 NUMBERS = count()
 
 
