@@ -20,7 +20,7 @@ FAST := $(addprefix tests/,house/test_house.py house/test_docs.py house/test_dep
   tables/test_column_kinds.py tables/test_groups.py tables/test_hierarchy.py tables/test_identity.py \
   tables/test_protected_values.py tables/test_row_hash.py \
   operators/test_operators.py operators/test_operator_edges.py \
-  search/test_engines.py search/test_machine.py search/test_search_parts.py attack/test_draw_by_unit.py \
+  search/test_engines.py search/test_machine.py search/test_search_parts.py attack/test_draw_by_cluster.py \
   evaluation/test_arx_figures.py evaluation/test_attack_rates.py evaluation/test_calibration.py \
   evaluation/test_evaluation_parts.py evaluation/test_figure_edges.py evaluation/test_figures_by_hand.py \
   evaluation/test_group_parts.py evaluation/test_inference_parts.py evaluation/test_interval_parts.py \

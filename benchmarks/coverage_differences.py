@@ -17,7 +17,7 @@ import numpy as np
 
 from coverage_bench import Reading, Row, Study, cell, lowest, markdown
 from coverage_worlds import Found, World, attacked, centres, population, released
-from cvpl.evaluation.groups.units import FEWEST_BLOCKS
+from cvpl.evaluation.groups.clusters import FEWEST_BLOCKS
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, Uncertainty
 from cvpl.evaluation.intervals.paired import (
@@ -104,7 +104,7 @@ WORLDS = (
 
 
 def kinds(two: Two) -> list[str]:
-    """The units of which an interval would be offered in such a world."""
+    """The clusters of which an interval would be offered in such a world."""
     if two.first.household > 1:
         return ["groups"]
     return ["people", *(["blocks"] if two.first.blocks >= FEWEST_BLOCKS else [])]
@@ -114,19 +114,19 @@ def describe(
     found: Found, kind: Any, control: Any, at: list[float]
 ) -> Iterator[tuple[str, float, FigureEstimate | None]]:
     """Every figure of one attack, with its name and where it is read; `control` are the rows that serve as control."""
-    units: tuple[Any, Any] = None, None
+    clusters: tuple[Any, Any] = None, None
     if kind == "blocks":
-        units = found.block, found.control_block[control]
+        clusters = found.block, found.control_block[control]
     if kind == "groups":
-        units = found.group, found.control_group[control] + int(found.group.max()) + 1
-    mine = Sample(found.best, units[0], kind, found.row, found.second)
+        clusters = found.group, found.control_group[control] + int(found.group.max()) + 1
+    mine = Sample(found.best, clusters[0], kind, found.row, found.second)
     base = Sample(
-        found.control_best[control], units[1], kind, found.control_row[control], found.control_second[control]
+        found.control_best[control], clusters[1], kind, found.control_row[control], found.control_second[control]
     )
     n, m = len(found.best), len(found.control_best)
     asked = SearchedRows(np.arange(n), control, (n, m))
     with_control = Uncertainty(mine, base, "control")
-    left_out = Uncertainty(mine, Sample(found.wrong, mine.unit, kind), "own_match_left_out")
+    left_out = Uncertainty(mine, Sample(found.wrong, mine.cluster, kind), "own_match_left_out")
     for rate, tau in zip(RATES, at, strict=True):
         yield "attributable_rate", rate, attributable_estimate(with_control, asked, tau)
         yield "left_out", rate, attributable_estimate(left_out, asked, tau)
@@ -137,7 +137,7 @@ def describe(
 
 
 def run(two: Two, fixed: Any, at: list[float], number: int) -> Iterator[Reading]:
-    """One draw: for every figure, kind of unit and pair of attackers the difference and, for the pair picked, its ends.
+    """One draw: for every figure, kind of cluster and pair of attackers the difference; for the pair picked, its ends.
 
     Only the ends of the picked pair are computed; the other differences are there for the truth.
     """
@@ -223,7 +223,7 @@ def show(rows: Sequence[Row]) -> None:
 
 
 def _lines(two: Two, rows: Sequence[Row]) -> Iterator[list[str]]:
-    """A line for each kind of unit."""
+    """A line for each kind of cluster."""
     mine = [row for row in rows if row["world"] == two.first.name and row["level"] == str(LEVELS[0])]
     for kind in kinds(two):
         cells = [cell(lowest(mine, figure=figure, method=kind)) for figure in FIGURES]

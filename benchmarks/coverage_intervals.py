@@ -1,4 +1,4 @@
-"""The study `intervals` of `coverage_bench.py`: every figure of an audit, by every method and kind of sampling unit.
+"""The study `intervals` of `coverage_bench.py`: every figure of an audit, by every method and kind of sampling cluster.
 
 Each world is read at three thresholds, at which about 2%, 50% and 97% of the originals are linked. The table for the
 package (`MEASURED` in `src/cvpl/evaluation/intervals/intervals.py`) has the lowest coverage of each figure and kind:
@@ -16,7 +16,7 @@ import numpy as np
 
 from coverage_bench import Reading, Row, Study, cell, lowest, markdown
 from coverage_worlds import BEYOND, WORLDS, Found, World, centres, draw
-from cvpl.evaluation.groups.units import FEWEST_BLOCKS
+from cvpl.evaluation.groups.clusters import FEWEST_BLOCKS
 from cvpl.evaluation.intervals.bounds import (
     Sample,
     attributable_bounds,
@@ -50,20 +50,20 @@ def thresholds(world: World, fixed: Any) -> list[float]:
 
 
 def kinds(world: World) -> list[str]:
-    """The units that make sense in a world."""
+    """The clusters that make sense in a world."""
     return ["people", *(["blocks"] if world.blocks > 1 else []), *(["groups"] if world.household > 1 else [])]
 
 
 def samples(found: Found, kind: Any) -> tuple[Sample, Sample]:
-    """Originals and controls in units of this kind."""
-    units: tuple[Any, Any] = None, None
+    """Originals and controls in clusters of this kind."""
+    clusters: tuple[Any, Any] = None, None
     if kind == "blocks":
-        units = found.block, found.control_block
+        clusters = found.block, found.control_block
     if kind == "groups":
-        units = found.group, found.control_group + int(found.group.max()) + 1
+        clusters = found.group, found.control_group + int(found.group.max()) + 1
     return (
-        Sample(found.best, units[0], kind, found.row, found.second),
-        Sample(found.control_best, units[1], kind, found.control_row, found.control_second),
+        Sample(found.best, clusters[0], kind, found.row, found.second),
+        Sample(found.control_best, clusters[1], kind, found.control_row, found.control_second),
     )
 
 
@@ -92,7 +92,7 @@ def analytic(world: World, found: Found, at: list[float]) -> Iterator[Reading]:
                 yield Reading("power", alpha, kind, level, power, power_bounds(mine, base, alpha, level))
                 if alpha == FALSE_RATES[1]:
                     power = power_at(found.best, found.wrong, alpha)
-                    other = Sample(found.wrong, mine.unit, mine.kind)
+                    other = Sample(found.wrong, mine.cluster, mine.kind)
                     ends = power_bounds(mine, other, alpha, level)
                     yield Reading("power, left out", alpha, kind, level, power, ends)
             if found.has_match.any():
@@ -110,8 +110,8 @@ def resampled(world: World, found: Found, at: list[float], rng: np.random.Genera
     places = {"linked": slice(0, n), "wrong": slice(0, n), "control": slice(n, None)}
     for kind in kinds(world):
         mine, base = samples(found, kind)
-        unit = None if mine.unit is None or base.unit is None else np.concatenate([mine.unit, base.unit])
-        drawn = Replicates.draw(unit, n + len(base.best), REPLICATES, rng)
+        cluster = None if mine.cluster is None or base.cluster is None else np.concatenate([mine.cluster, base.cluster])
+        drawn = Replicates.draw(cluster, n + len(base.best), REPLICATES, rng)
         name = f"{kind}, bootstrap"
         for rate, tau in zip(RATES, at, strict=True):
             here = np.array([tau])
@@ -129,7 +129,7 @@ def resampled(world: World, found: Found, at: list[float], rng: np.random.Genera
         if found.has_match.any():
             size = drawn.weights.shape[1]
             hits, whole = (
-                drawn.weights @ np.bincount(drawn.unit[:n], item, minlength=size)
+                drawn.weights @ np.bincount(drawn.cluster[:n], item, minlength=size)
                 for item in (found.hit * found.has_match, found.has_match.astype(float))
             )
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,7 +170,7 @@ def figure_of(name: str) -> str:
 
 
 def belongs(world: World, kind: str) -> bool:
-    """Whether a world is of the class for which units of this kind are offered."""
+    """Whether a world is of the class for which clusters of this kind are offered."""
     if kind == "groups":
         return world.household > 1
     if world.household > 1:

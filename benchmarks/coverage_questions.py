@@ -194,9 +194,11 @@ def of_membership(ensemble: object) -> Iterator[Reading]:
 def of_predicates(inputs: Inputs, rng: np.random.Generator) -> Iterator[Reading]:
     """The predicates of each number of columns; intervals are computed one by one, so each is at 95%."""
     together = 1 - 3 * (1 - CONFIDENCE)
-    pair, groups = inputs.pair, inputs.evaluation.unit.codes
-    units = None if groups is None else groups["original"]
-    for row in predicate_rates(pair.original, pair.protected, pair.control, rng, units=units, confidence=together):
+    pair, groups = inputs.pair, inputs.evaluation.groups.codes
+    clusters = None if groups is None else groups["original"]
+    for row in predicate_rates(
+        pair.original, pair.protected, pair.control, rng, clusters=clusters, confidence=together
+    ):
         yield reading("predicates, rate", str(row.columns), row.rate, row.interval)
         yield reading("predicates, attributable", str(row.columns), row.attributable, row.attributable_interval)
 

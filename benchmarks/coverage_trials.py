@@ -68,23 +68,23 @@ def worlds() -> Iterator[World]:
 
 
 def membership(world: World, rng: np.random.Generator) -> Bools:
-    """Who is in: every unit in half of the rounds and half of the units in each, or by a coin."""
-    units, rounds = world.people // world.household, world.rounds
+    """Who is in: every cluster in half of the rounds and half of the clusters in each, or by a coin."""
+    clusters, rounds = world.people // world.household, world.rounds
     if world.coins:
-        inside = rng.random((units, rounds)) < 0.5
+        inside = rng.random((clusters, rounds)) < 0.5
     else:
-        halves = [rng.permutation(units) < units // 2 for _ in range(rounds // 2)]
+        halves = [rng.permutation(clusters) < clusters // 2 for _ in range(rounds // 2)]
         inside = np.stack([side for half in halves for side in (half, ~half)], axis=1)
     return np.repeat(inside, world.household, axis=0)
 
 
 def draw(world: World, rng: np.random.Generator) -> tuple[Floats, Bools, Ints]:
-    """Scores, memberships and units of one trial."""
+    """Scores, memberships and clusters of one trial."""
     person, shared, cell = EFFECTS[world.effects]
     spread = float(np.sqrt(person**2 + shared**2 + cell**2))
     inside = membership(world, rng)
-    unit = np.arange(world.people) // world.household
-    effects = rng.normal(size=(2, unit.max() + 1))[:, unit]
+    cluster = np.arange(world.people) // world.household
+    effects = rng.normal(size=(2, cluster.max() + 1))[:, cluster]
     # A household's people have most of their effect in common.
     effects = (effects + rng.normal(size=effects.shape) / 2) / np.sqrt(1.25) if world.household > 1 else effects
     draws = rng.normal(size=(2, world.rounds))
@@ -93,7 +93,7 @@ def draw(world: World, rng: np.random.Generator) -> tuple[Floats, Bools, Ints]:
     aim = spread * float(normal_quantile(1 - FALSE_RATE) + normal_quantile(world.power))
     scores = np.where(inside, aim + base, out) + cell * noise
     leaking = rng.random(world.rounds) < world.failing
-    return scores + 20 * spread * (inside & leaking), inside, unit
+    return scores + 20 * spread * (inside & leaking), inside, cluster
 
 
 def normal_quantile(share: float) -> float:
@@ -117,8 +117,8 @@ def begin(world: World) -> Callable[[int], Iterator[Reading]]:
     truth, rng = expected_power(world, stream(1, f"fresh trials {world}")), stream(0, f"trials {world}")
 
     def read(_: int) -> Iterator[Reading]:
-        scores, inside, unit = draw(world, rng)
-        whole = power_over_rounds(scores, inside, FALSE_RATE, units=unit, confidence=CONFIDENCE)
+        scores, inside, cluster = draw(world, rng)
+        whole = power_over_rounds(scores, inside, FALSE_RATE, clusters=cluster, confidence=CONFIDENCE)
         found, half = whole.figures, quantile(CONFIDENCE, whole.figures.degrees) * whole.error.variance**0.5
         for method, low, high in (
             ("trial", found.low, found.high),

@@ -59,13 +59,13 @@ def ours(data: Path, original: str, release: str, keys: list[str], secret: str, 
     more = {name: released.pop(name) for name in keys if name not in there}
     found = release_criteria(inputs.pair.protected, there, released, more=more)
     assert found is not None  # noqa: S101 - every release has records
-    of_secret = found.secrets[secret]
-    t = of_secret.ordered if ordered else of_secret.equal
+    of_sensitive = found.secrets[secret]
+    t = of_sensitive.ordered if ordered else of_sensitive.equal
     assert found.classes.k is not None and t is not None  # noqa: PT018, S101 - every release has records
     return {
         "k": found.classes.k,
-        "l": of_secret.diversity.distinct,
-        "entropy_l": int(of_secret.diversity.entropy + 1e-9),
+        "l": of_sensitive.diversity.distinct,
+        "entropy_l": int(of_sensitive.diversity.entropy + 1e-9),
         "t": t,
     }
 

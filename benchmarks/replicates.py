@@ -1,4 +1,4 @@
-"""The bootstrap, for comparison: units drawn with replacement, and the percentile ends over the replicates."""
+"""The bootstrap, for comparison: clusters drawn with replacement, and the percentile ends over the replicates."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOST_UNITS = 2_000
-"""More units than this are first thrown at random into so many: the variance stays, the cost does not grow."""
+"""More clusters than this are first thrown at random into so many: the variance stays, the cost does not grow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """Bootstrap weights: `weights[r, u]` is how often unit u is drawn in replicate r; `unit` maps records to units."""
+    """Bootstrap weights: `weights[r, u]` is how often cluster u is drawn in replicate r; `cluster`: that of each."""
 
     weights: Floats
-    unit: Ints
+    cluster: Ints
 
     @classmethod
-    def draw(cls, unit: Ints | None, records: int, replicates: int, rng: np.random.Generator) -> Replicates:
-        """Weights for so many records in the given units; None draws records."""
-        codes = np.arange(records) if unit is None else np.unique(unit, return_inverse=True)[1].reshape(-1)
+    def draw(cls, cluster: Ints | None, records: int, replicates: int, rng: np.random.Generator) -> Replicates:
+        """Weights for so many records in the given clusters; None draws records."""
+        codes = np.arange(records) if cluster is None else np.unique(cluster, return_inverse=True)[1].reshape(-1)
         count = int(codes.max(initial=0)) + 1
         if count > MOST_UNITS:
             codes, count = rng.permutation(count)[codes] % MOST_UNITS, MOST_UNITS
@@ -37,10 +37,10 @@ class Replicates:
 
         `records` are the places of these scores among the records for which the weights were drawn.
         """
-        unit = self.unit if records is None else self.unit[records]
-        units, bins = self.weights.shape[1], len(thresholds) + 1
+        cluster = self.cluster if records is None else self.cluster[records]
+        clusters, bins = self.weights.shape[1], len(thresholds) + 1
         passed = np.searchsorted(thresholds, scores, side="right")
-        counts = np.bincount(unit * bins + passed, minlength=units * bins).reshape(units, bins)
+        counts = np.bincount(cluster * bins + passed, minlength=clusters * bins).reshape(clusters, bins)
         at_least = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1].astype(np.float64)
         drawn = self.weights @ at_least
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -60,7 +60,7 @@ def powers(drawn: Replicates, originals: Floats, controls: Floats, alpha: float)
     scores = np.concatenate([originals, controls])
     sums = [
         drawn.weights @ np.bincount(part, minlength=drawn.weights.shape[1]).astype(float)
-        for part in (drawn.unit[len(originals) :], drawn.unit[: len(originals)])
+        for part in (drawn.cluster[len(originals) :], drawn.cluster[: len(originals)])
     ]
     order = np.argsort(-scores, kind="stable")
     is_control = order >= len(originals)
@@ -69,7 +69,7 @@ def powers(drawn: Replicates, originals: Floats, controls: Floats, alpha: float)
     last = np.append(np.flatnonzero(scores[order][1:] != scores[order][:-1]), len(scores) - 1)
     last = last[: int(np.searchsorted(last, far)) + 1]
     order, is_control = order[: last[-1] + 1], is_control[: last[-1] + 1]
-    weight = drawn.weights[:, drawn.unit[order]]
+    weight = drawn.weights[:, drawn.cluster[order]]
     false, true = (
         np.cumsum(weight * side, axis=1)[:, last] / np.maximum(total, 1)[:, None]
         for side, total in ((is_control, sums[0]), (~is_control, sums[1]))

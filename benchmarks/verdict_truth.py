@@ -22,7 +22,7 @@ from cvpl.assessment.combined import COMBINED, FOLDS, Standardization, assign_fo
 from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork
-from cvpl.attack.table_blocks import assign_blocks, narrowed
+from cvpl.attack.table_blocks import assign_blocks, narrow_blocks
 from cvpl.config.loading import load
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.rates import Roc
@@ -167,6 +167,6 @@ def with_control(done: Attack, control: Table, shared: SharedWork | None = None)
         held_control=held,
         control_rows=np.arange(seen.rows, dtype=np.int64),
         blocks=blocks,
-        searched=narrowed(blocks, done.levers, tables, space, done.seed),
+        searched=narrow_blocks(blocks, done.levers, tables, space, done.seed),
         shared=shared or SharedWork(),
     )

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 
 class ExitCode(IntEnum):
@@ -53,7 +53,7 @@ class Problem:
         if self.column is not None:
             place += f", column '{self.column}'"
         others = 0 if self.count is None else self.count - 1
-        more = f" (and {counted(others, 'more row')})" if others > 0 else ""
+        more = f" (and {count_phrase(others, 'more row')})" if others > 0 else ""
         return f"{place}: {self.what}{more}. {self.cure}"
 
 

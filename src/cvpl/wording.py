@@ -55,7 +55,7 @@ def percent(value: float | None, missing: str = UNKNOWN, *, k: int = 1, of: str 
     return f"{_without_sign_of_zero(value * 100):.1f}%"
 
 
-def in_words(value: float | None, missing: str = UNKNOWN, *, k: int = 1, of: str = "people") -> str:
+def share_words(value: float | None, missing: str = UNKNOWN, *, k: int = 1, of: str = "people") -> str:
     """Format a share as `percent` does, for a sentence: "fewer than 10 people" instead of "<10 people".
 
     `of` is empty if the sentence goes on with what is counted: "fewer than 10 of the originals".
@@ -77,26 +77,30 @@ def count_in(estimate: float, low: float | None, high: float | None, who: str = 
     "(5 or more)". Shares whose interval ends below 1% are counted in 1,000.
     """
     whole = _whole(estimate if high is None else high)
-    ends = "" if low is None else f" ({_down(low, whole)} {'or more' if high is None else f'to {_up(high, whole)}'})"
+    ends = (
+        ""
+        if low is None
+        else f" ({_round_down(low, whole)} {'or more' if high is None else f'to {_round_up(high, whole)}'})"
+    )
     return f"{max(0, round(estimate * whole)):,} in {whole:,} {who}{ends}"
 
 
 def share_in(value: float) -> str:
     """Format an upper end as people in a hundred, rounded up: "4 in 100"."""
     whole = _whole(value)
-    return f"{_up(value, whole)} in {whole:,}"
+    return f"{_round_up(value, whole)} in {whole:,}"
 
 
 def _whole(value: float) -> int:
     return 1_000 if value < 0.01 else 100
 
 
-def _down(value: float, whole: int) -> str:
+def _round_down(value: float, whole: int) -> str:
     count = max(0, math.floor(value * whole + _NOTHING))
     return f"{count:,}" if count or value <= _NOTHING else "<1"
 
 
-def _up(value: float, whole: int) -> str:
+def _round_up(value: float, whole: int) -> str:
     return f"{max(0, math.ceil(value * whole - 1e-9)):,}"
 
 
@@ -125,7 +129,7 @@ def points(difference: float | None) -> str:
     return f"{difference * 100:+.1f}"
 
 
-def counted(count: int, noun: str, plural: str | None = None) -> str:
+def count_phrase(count: int, noun: str, plural: str | None = None) -> str:
     """Format a count with its noun in the right number: "1 record", "2 records", "1,000 people"."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
@@ -133,7 +137,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 def people_in_words(count: int, k: int, noun: str = "person", plural: str | None = "people") -> str:
     """Format a published count, a multiple of k: "fewer than 10 people", "120 people or more"; exact if k is 1."""
     if k <= 1:
-        return counted(count, noun, plural)
+        return count_phrase(count, noun, plural)
     several = plural or f"{noun}s"
     return f"{count:,} {several} or more" if count else f"fewer than {k} {several}"
 
@@ -157,7 +161,7 @@ NEAR = 0.65
 """How alike two names must be, from 0 to 1, to take one for a misspelling of the other."""
 
 
-def nearest(written: str, known: Iterable[str], at_least: float = NEAR) -> str | None:
+def nearest_name(written: str, known: Iterable[str], at_least: float = NEAR) -> str | None:
     """The name of `known` that is most like `written`; None if none is near. The first of several equals wins."""
     names = list(dict.fromkeys(known))
     best = max(names, key=lambda name: likeness(written, name), default=None)
@@ -172,7 +176,7 @@ def likeness(one: str, other: str) -> float:
 
 def did_you_mean(written: str, known: Iterable[str]) -> str:
     """A question that names the nearest of `known`; empty if none is near."""
-    near = nearest(written, known)
+    near = nearest_name(written, known)
     return "" if near is None else f"Did you mean `{near}`?"
 
 
@@ -182,7 +186,7 @@ def unknown_names(what: str, unknown: Sequence[str], choices: Iterable[str], als
     if not unknown:
         return f"no {what} is named; choose among {', '.join(names)}"
     known = [*names, *sorted(also)]
-    nears = [(name, nearest(name, known)) for name in unknown]
+    nears = [(name, nearest_name(name, known)) for name in unknown]
     listed = ", ".join(f"'{name}'" + ("" if near is None else f" (did you mean '{near}'?)") for name, near in nears)
     return f"there is no {what} {listed}; choose among {', '.join(names)}"
 
@@ -210,7 +214,7 @@ def printable(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escaped(sign) if is_unseen(sign) else sign for sign in text)
+    return "".join(_escape_sign(sign) if is_unseen(sign) else sign for sign in text)
 
 
 def is_unseen(sign: str) -> bool:
@@ -218,7 +222,7 @@ def is_unseen(sign: str) -> bool:
     return not sign.isprintable() or _UNSEEN.match(sign) is not None
 
 
-def _escaped(sign: str) -> str:
+def _escape_sign(sign: str) -> str:
     return sign.encode("unicode_escape").decode("ascii")
 
 
@@ -229,12 +233,12 @@ NAME = "\x0e", "\x0f"
 _MARKED = re.compile("\x02(.*?)\x03|\x0e(.*?)\x0f", re.DOTALL)
 
 
-def typed(words: str) -> str:
+def mark_typed(words: str) -> str:
     """Mark text that the user would type, so that each output can style it."""
     return f"{CODE[0]}{words}{CODE[1]}"
 
 
-def named(words: str) -> str:
+def mark_name(words: str) -> str:
     """Return a name from the data in printable form, marked so that each output can style it."""
     return f"{NAME[0]}{printable(words)}{NAME[1]}"
 
@@ -252,10 +256,10 @@ def marked_parts(words: str) -> list[tuple[Literal["plain", "typed", "name"], st
 
 def sentence(text: str) -> str:
     """Return `text` with a capital letter and a full stop."""
-    return stopped(f"{text[:1].upper()}{text[1:]}")
+    return with_full_stop(f"{text[:1].upper()}{text[1:]}")
 
 
-def stopped(text: str) -> str:
+def with_full_stop(text: str) -> str:
     """Return `text` with a full stop unless it has one; keep the first letter, which may belong to a file name."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from cvpl.errors import UsageError
 from cvpl.files import append_line, read_lines, record_kept, write_whole
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Figures = Mapping[str, Any]
 
@@ -83,7 +83,7 @@ class Journal:
 def _damage(cells: int) -> str:
     if not cells:
         return "one line was damaged and is written again. All finished cells are used."
-    return f"{counted(cells, 'line')} {'was' if cells == 1 else 'were'} damaged. What is missing is run again."
+    return f"{count_phrase(cells, 'line')} {'was' if cells == 1 else 'were'} damaged. What is missing is run again."
 
 
 def _line(entry: Mapping[str, Any], run: str = "") -> bytes:

@@ -21,7 +21,7 @@ from cvpl.estimates import FALSE_RATE
 from cvpl.evaluation.measurement import Measurement
 from cvpl.evaluation.truth import blocking_recall, false_link_rate, matching_recall, top1_hit_rate, total_recall
 from cvpl.files import private_folder
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.randomness import stream
 from cvpl.search.machine import one_blas_thread
 from cvpl.tables.pair import Inputs
@@ -129,7 +129,7 @@ def shuffle_pair(cell: RealCell, table: RealTable, frame: Frame) -> Frame:
         return frame
     order = stream(cell.seed, f"shuffled {cell.change}").permutation(len(frame))
     moved = table.pair[1:] if cell.change == "apart" else table.pair
-    categories = {name: Coded(codes[order], labels) for name, (codes, labels) in frame.categories.items()}
+    categories = {name: CategoryCodes(codes[order], labels) for name, (codes, labels) in frame.categories.items()}
     return replace(frame, categories={**frame.categories, **{name: categories[name] for name in moved}})
 
 
@@ -140,7 +140,7 @@ def _contest(
     return run_attackers(resolved, inputs, lambda phase, share: None), inputs
 
 
-def association(one: Coded, other: Coded) -> float | None:
+def association(one: CategoryCodes, other: CategoryCodes) -> float | None:
     """Cramér's V of two columns: sqrt(χ² / (n (min(groups) - 1))), over rows that have both; None with one group."""
     known = (one.codes >= 0) & (other.codes >= 0)
     counts = np.zeros((len(one.labels), len(other.labels)))

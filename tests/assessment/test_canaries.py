@@ -8,7 +8,7 @@ import pytest
 from cvpl.assessment.diagnostics import canaries as module
 from cvpl.assessment.diagnostics.canaries import CanaryReleases, independent_columns
 from cvpl.attack.attacker import Attacker
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.operators.blocking import Blocking, Key
 from cvpl.operators.similarity import Agreement, Rarity
 from cvpl.randomness import stream
@@ -165,8 +165,8 @@ def test_people_of_one_household_are_not_counted_one_by_one():
             for at in range(3)
         ]
         people = make_pair(columns, *tables)
-        for counted, units in (("rows", None), ("households", groups)):
-            found = CanaryReleases(people, seed, Budget(), units).audit_with(Attacker(similarity=Rarity()), 0.9)
+        for counted, clusters in (("rows", None), ("households", groups)):
+            found = CanaryReleases(people, seed, Budget(), clusters).audit_with(Attacker(similarity=Rarity()), 0.9)
             faults[counted] += len(found.faults) > (found.identity_fault is not None)
     assert faults["rows"] > 0 and faults["households"] == 0, faults
 
@@ -175,9 +175,9 @@ def test_the_sample_of_the_identity_canary_keeps_its_households(monkeypatch):
     monkeypatch.setattr(module, "RELEASED", 200)
     groups = {"original": np.arange(300) // 2, "control": 1_000 + np.arange(300)}
     found = CanaryReleases(pair(), 4, Budget(), groups).audit_with(Attacker(similarity=Rarity()), 0.9)
-    people, unit = found.scores[0].people, found.scores[0].spread.originals.unit
-    assert len(people) == 200 and len(np.unique(unit)) == 100
+    people, cluster = found.scores[0].people, found.scores[0].spread.originals.cluster
+    assert len(people) == 200 and len(np.unique(cluster)) == 100
     everybody = np.arange(300)
     rows = people_draw(groups).sample("original", everybody, 200, stream(4, "identity canary"))
     same = groups["original"][rows[people]]
-    assert np.array_equal(unit[:, None] == unit, same[:, None] == same)
+    assert np.array_equal(cluster[:, None] == cluster, same[:, None] == same)

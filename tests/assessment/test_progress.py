@@ -9,7 +9,7 @@ import pytest
 import cvpl
 from cvpl.assessment.planning.progress import Phase, RisingProgress, Step, WholeProgress, parts
 from cvpl.assessment.planning.work import Work
-from cvpl.cli.terminal import TimeLeft, spoken
+from cvpl.cli.terminal import TimeLeft, time_left_in_words
 from cvpl.laboratory.mechanisms import Perturbation
 from cvpl.laboratory.simulation import Touchpoints
 from cvpl.workflows import planned_audit
@@ -151,7 +151,7 @@ def test_the_time_left_counts_down_between_reports():
 
 
 def test_times_are_said_as_exactly_as_they_are_known():
-    said = [spoken(seconds) for seconds in (2, 12, 54, 58, 200, 3_400, 3_700, 4_200, 7_300)]
+    said = [time_left_in_words(seconds) for seconds in (2, 12, 54, 58, 200, 3_400, 3_700, 4_200, 7_300)]
     assert said[:5] == ["a few seconds", "about 10 s", "about 55 s", "about 1 min", "about 3 min"]
     assert said[5:] == ["about 57 min", "about 1 h", "about 1 h 10 min", "about 2 h"]
 

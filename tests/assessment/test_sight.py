@@ -404,7 +404,7 @@ def test_planted_people_have_no_relative_among_the_reference(monkeypatch):
     assert seen
     for draw, asked, rows in seen:
         reference = np.setdiff1d(np.arange(rows), asked)
-        units = draw.unit_codes["control"]
+        units = draw.cluster_codes["control"]
         assert len(units) == rows == 400 and len(reference)
         assert not set(units[reference]) & set(units[asked])
 

@@ -51,7 +51,7 @@ INTERRUPTIONS = {
 
 
 @pytest.mark.parametrize("name", INTERRUPTIONS)
-@pytest.mark.parametrize("step", [(pair, "whole_table_facts"), (pair, "read_unit"), (source, "load_csv")])
+@pytest.mark.parametrize("step", [(pair, "whole_table_facts"), (pair, "read_row_groups"), (source, "load_csv")])
 def test_an_interruption_inside_duckdb_is_one(audited, monkeypatch, capsys, name, step):
     monkeypatch.setattr(*step, raising(*INTERRUPTIONS[name]))
     assert run(audited) == 5

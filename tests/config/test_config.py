@@ -13,7 +13,7 @@ from cvpl.config.problems import keys_at, places_of
 from cvpl.config.written import AuditConfig
 from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Bin, Key, Level, Lsh, Truncate
-from cvpl.operators.projection import Pca, Saved
+from cvpl.operators.projection import Pca, SavedProjection
 from cvpl.operators.threshold import Calibrate
 from cvpl.workflows.made_tables import CONFIG as DEMO
 
@@ -102,7 +102,7 @@ def test_everything_that_can_be_written_for_an_attacker():
     assert main.threshold == Calibrate(calibrate="existential", alpha=0.1)
     assert resolved.attackers["vendor"] == resolved.attackers["short"]
     assert resolved.attackers["free"].blocking.any_of == ((),)
-    assert resolved.attackers["earlier"].projection == Saved(saved="projection.json")
+    assert resolved.attackers["earlier"].projection == SavedProjection(saved="projection.json")
     assert resolved.attackers["times"].blocking.any_of[0][0].rule == Truncate(truncate="month")
     assert resolved.attackers["vendor"].threshold == 0.9
 
@@ -196,7 +196,7 @@ def test_paths_in_a_file_are_relative_to_it(tmp_path):
     path.write_text(yaml.safe_dump(content))
     resolved = load(path)
     assert resolved.control == tmp_path / "holdout.csv"
-    assert resolved.attackers["main"].projection == Saved(saved=str(tmp_path / "space.json"))
+    assert resolved.attackers["main"].projection == SavedProjection(saved=str(tmp_path / "space.json"))
     gender = next(spec for spec in resolved.specs if spec.name == "gender")
     assert gender.path("F") == ("other", "F")
 

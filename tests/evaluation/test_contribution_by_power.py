@@ -15,7 +15,7 @@ from cvpl.evaluation.attack_figures import block_sizes
 from cvpl.evaluation.columns import link
 from cvpl.evaluation.measurement import measure
 from cvpl.evaluation.rates import Roc, power_at
-from cvpl.evaluation.truth import binned
+from cvpl.evaluation.truth import bin_shares
 from cvpl.operators.similarity import Rarity, RaritySettings
 from cvpl.result import BlockSizeClass
 from cvpl.search.blocks import Partition
@@ -124,11 +124,11 @@ def test_evidence_is_binned_for_originals_and_controls(result):
 
 
 def test_bins_leave_out_who_has_no_candidate():
-    found = binned(np.array([0.0, 1.0, -np.inf, -np.inf]), np.array([1.0]))
+    found = bin_shares(np.array([0.0, 1.0, -np.inf, -np.inf]), np.array([1.0]))
     assert found.without == (0.5, 0.0)
     assert found.shares[0][0] == found.shares[0][-1] == 0.25 and found.shares[1][-1] == 1.0
-    assert binned(np.array([-np.inf])) is None
-    alike = binned(np.array([2.0, 2.0]))
+    assert bin_shares(np.array([-np.inf])) is None
+    alike = bin_shares(np.array([2.0, 2.0]))
     assert alike.edges[0] < 2 < alike.edges[-1] and alike.shares[0].sum() == 1
 
 

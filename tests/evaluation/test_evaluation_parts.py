@@ -23,7 +23,7 @@ from cvpl.evaluation.truth import (
     Truth,
     are_true_pairs,
     bin_edges,
-    binned,
+    bin_shares,
     compare,
     compare_with_truth,
     own_match_left_out,
@@ -36,7 +36,7 @@ from cvpl.search.best import BestCandidates
 from cvpl.search.blocks import Partition
 from cvpl.search.exact import find_best
 from cvpl.tables.columns import ColumnSpec, Labels
-from cvpl.workflows.surface.sweep import rises, steep_cells
+from cvpl.workflows.surface.sweep import rising_settings, steep_cells
 
 
 @pytest.mark.parametrize("share", [0.08, 0.5, 0.9])
@@ -233,7 +233,7 @@ def test_a_range_holds_values_within_it_and_a_single_value_none():
 
 
 def test_a_risk_rises_above_the_last_known_one():
-    assert rises([0.3, 0.3, 0.4, None, 0.2, None, 0.25]) == [2, 6]
+    assert rising_settings([0.3, 0.3, 0.4, None, 0.2, None, 0.25]) == [2, 6]
 
 
 @pytest.mark.parametrize(
@@ -270,9 +270,9 @@ def test_bins_reach_to_the_outermost_scores_unless_people_are_hidden():
     scores = np.arange(10.0)
     measured = SimpleNamespace(attack=SimpleNamespace(scores=scores), basis=None, threshold=None, rate=Estimate(None))
     measured.base_scores = None
-    for edges in (binned(scores).edges, evidence_shares(measured).edges):
+    for edges in (bin_shares(scores).edges, evidence_shares(measured).edges):
         assert (edges[0], edges[-1]) == (0.0, 9.0)
-    assert binned(scores, k=2).edges[0] == 1.0
+    assert bin_shares(scores, k=2).edges[0] == 1.0
 
 
 @pytest.mark.parametrize(("share", "seen"), [(0.0099, ()), (0.01, ("suppressed",))])

@@ -12,7 +12,7 @@ import yaml
 import cvpl
 from cvpl.cli.main import run
 from cvpl.errors import ExitCode
-from cvpl.workflows.exposed_records import exposures, exposures_of_units
+from cvpl.workflows.exposed_records import exposures, exposures_of_clusters
 
 PEOPLE = 150
 CONFIG = {
@@ -74,7 +74,7 @@ def test_the_share_of_others_by_hand():
 
 def test_a_unit_is_as_exposed_as_its_most_exposed_row_and_compared_with_units():
     scores, base = np.array([1.0, 5.0, 3.0]), np.array([4.0, 0.0, 2.0, 2.0])
-    found = exposures_of_units(scores, np.array([8, 8, 2]), base, np.array([30, 30, 31, 31]))
+    found = exposures_of_clusters(scores, np.array([8, 8, 2]), base, np.array([30, 30, 31, 31]))
     assert found.rank.tolist() == [1, 1, 2]
     # The units of the base have 4 and 2.
     assert found.share == pytest.approx([1 / 3, 1 / 3, 2 / 3])

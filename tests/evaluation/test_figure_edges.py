@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from cvpl.evaluation.criteria import ClassValueCounts, recursive_c
-from cvpl.evaluation.groups.subgroups import by_columns
+from cvpl.evaluation.groups.subgroups import groups_by_columns
 from cvpl.evaluation.inference.sensitive_attribute import SensitiveAttribute
 from cvpl.evaluation.intervals.bounds import Sample
-from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, FEWEST_RECORDS, FEWEST_UNITS, Uncertainty, offer
+from cvpl.evaluation.intervals.intervals import FEWEST_BEYOND, FEWEST_CLUSTERS, FEWEST_RECORDS, Uncertainty, offer
 from cvpl.evaluation.rates import exposure, integrated_risk, risk_curve, worst_case_risk
 from cvpl.evaluation.trials.one_run import epsilon_bound
 from cvpl.evaluation.truth import inner_ends
@@ -45,13 +45,13 @@ def test_the_class_that_is_least_diverse_decides():
         ({"records": 500, "controls": FEWEST_RECORDS - 1}, False),
         ({"beyond": FEWEST_BEYOND}, True),
         ({"beyond": FEWEST_BEYOND - 1e-6}, False),
-        ({"kind": "groups", "units": FEWEST_UNITS}, True),
-        ({"kind": "groups", "units": FEWEST_UNITS - 1e-6}, False),
-        ({"units": 1.0}, True),
+        ({"kind": "groups", "clusters": FEWEST_CLUSTERS}, True),
+        ({"kind": "groups", "clusters": FEWEST_CLUSTERS - 1e-6}, False),
+        ({"clusters": 1.0}, True),
     ],
 )
 def test_an_interval_is_offered_from_the_smallest_sample_that_was_measured(given, offered):
-    found = offer("power", **{"kind": "people", "records": 500, "controls": 500, "units": 500.0} | given)
+    found = offer("power", **{"kind": "people", "records": 500, "controls": 500, "clusters": 500.0} | given)
     assert (found.refused is None) == (found.coverage is not None) == offered
 
 
@@ -81,7 +81,7 @@ def test_only_a_control_has_a_rate_of_its_own():
 def test_numbers_are_grouped_by_the_quartiles_of_the_originals():
     values = np.arange(1.0, 9), np.array([0.0, 4.4, 4.6, 99, np.nan])
     mine, other = (Numbers(x, x, x) for x in values)
-    (found,) = by_columns({"n": (mine, other)}, np.arange(8), np.arange(5))
+    (found,) = groups_by_columns({"n": (mine, other)}, np.arange(8), np.arange(5))
     assert found.original.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert found.control.tolist() == [0, 1, 2, 3, -1]
 

@@ -8,7 +8,7 @@ import pytest
 
 import cvpl
 from cvpl.assessment.diagnostics.sensitivity import removal
-from cvpl.assessment.diagnostics.validity import lightly_perturbed, perturbed, validity
+from cvpl.assessment.diagnostics.validity import lightly_perturbed, perturbed_self_rate, validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.evaluation.attack_figures import block_sizes
@@ -79,11 +79,11 @@ def test_noise_in_a_column_keeps_people_from_being_linked_so_removing_it_raises_
 def test_people_are_found_again_in_a_lightly_perturbed_copy():
     """Distinct people in a live representation: nearly all of them; equal people: each with its share of the tie."""
     rng = np.random.default_rng(5)
-    alive = perturbed(attack(tables(rng, 200), Attacker()), 0.9, np.random.default_rng(1))
+    alive = perturbed_self_rate(attack(tables(rng, 200), Attacker()), 0.9, np.random.default_rng(1))
     assert alive.top1_hit_rate > 0.9
     equal = {"x": [0.0] * 99 + [1.0], "y": [0.0] * 99 + [1.0], "noise": [0.0] * 99 + [1.0]}
     pair = make_pair({"x": NUMBER, "y": NUMBER, "noise": NUMBER}, equal, equal)
-    assert perturbed(attack(pair, Attacker()), 0.9, np.random.default_rng(1)).top1_hit_rate < 0.2
+    assert perturbed_self_rate(attack(pair, Attacker()), 0.9, np.random.default_rng(1)).top1_hit_rate < 0.2
 
 
 def test_the_light_perturbation_is_light():

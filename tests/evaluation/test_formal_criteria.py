@@ -48,7 +48,7 @@ def coded(rows, width):
 def counted(rows, secrets):
     """The classes of the rows, and the counts of the secrets in them."""
     found = EquivalenceClasses.by(coded(rows, len(rows[0])), len(rows))
-    return found, ClassValueCounts.of_secret(found, np.array(secrets, dtype=np.int32))
+    return found, ClassValueCounts.of_sensitive(found, np.array(secrets, dtype=np.int32))
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -136,7 +136,7 @@ def test_recursive_diversity_by_hand():
 def test_without_records_nothing_is_said():
     """An empty release has no classes, and no criterion."""
     classes = EquivalenceClasses.by([np.zeros(0, dtype=np.int32)], 0)
-    counts = ClassValueCounts.of_secret(classes, np.zeros(0, dtype=np.int32))
+    counts = ClassValueCounts.of_sensitive(classes, np.zeros(0, dtype=np.int32))
     assert classes.k is None and classes.largest is None and classes.average_size is None
     assert classes.share_in_sizes(1, None) is None
     assert diversity(counts) is None and equal_distance(counts) is None and ordered_distance(counts) is None

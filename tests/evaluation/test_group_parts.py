@@ -63,6 +63,6 @@ def test_a_row_within_one_of_another_table_is_pooled_if_few_are_beside_it():
 
 def test_the_first_value_of_a_secret_counts_as_others_do():
     classes = EquivalenceClasses.by([np.array([0, 0, 0, 1, 1])], 5)
-    found = ClassValueCounts.of_secret(classes, np.array([0, 1, 0, 0, -1]))
+    found = ClassValueCounts.of_sensitive(classes, np.array([0, 1, 0, 0, -1]))
     assert (found.of.tolist(), found.value.tolist()) == ([0, 0, 1, 1], [0, 1, 0, 2])
     assert (found.count.tolist(), found.values) == ([2, 1, 1, 1], 3)

@@ -15,8 +15,8 @@ from cvpl.evaluation.inference import attackers, compiled_nearest, models
 from cvpl.evaluation.inference.attackers import AlignedPeople, LinkGuesses
 from cvpl.evaluation.inference.columns import (
     FOLDS,
-    by_information,
     choice_error,
+    columns_by_information,
     draw_folds,
     gains,
     mutual_information,
@@ -33,8 +33,8 @@ from cvpl.evaluation.inference.figures import (
     baseline_rows,
     control_model,
     inference_rows,
+    score_beliefs,
     score_ends,
-    scored,
     scored_by_choice,
 )
 from cvpl.evaluation.inference.sensitive_attribute import (
@@ -372,7 +372,7 @@ def test_rows_are_those_of_loops(score):
     asked = Queries(np.arange(pair.original.rows), np.arange(pair.control.rows))
     (row,) = [
         row
-        for row in inference_rows(scored("vote", ("age",), vote, secret, asked), 0.95, alike=False)
+        for row in inference_rows(score_beliefs("vote", ("age",), vote, secret, asked), 0.95, alike=False)
         if row.score == score
     ]
     rare = [1.0] * secret.size if score == "accuracy" else [-math.log(share) for share in secret.shares]
@@ -506,7 +506,7 @@ def test_known_columns_are_asked_in_nested_sets():
     pair, _ = world(13, 300)
     town = pair.original.columns["town"], pair.protected.columns["town"], None
     secret = SensitiveAttribute.of("s", *town)
-    ranked = by_information(pair.protected, ("age", "town", "job"), secret, np.random.default_rng(1))
+    ranked = columns_by_information(pair.protected, ("age", "town", "job"), secret, np.random.default_rng(1))
     assert ranked[0] == "town"
     sets = nested_sets(("a", "b", "c", "d", "e"), ("d", "a", "e", "c", "b"), (1, 3 / 4, 1 / 2, 1 / 4))
     assert sets == [("a", "b", "c", "d", "e"), ("a", "c", "d", "e"), ("a", "d", "e"), ("a", "d")]
@@ -592,7 +592,7 @@ def test_choices_of_the_same_columns_are_one_attack_and_add_nothing_to_the_inter
     rows = np.arange(pair.original.rows), np.arange(pair.control.rows)
     folds = draw_folds(*map(len, rows), None, 400, np.random.default_rng(1))
     same = scored_by_choice("vote", [("age",)] * FOLDS, lambda _: vote, secret, Queries(*rows, None, folds))
-    alone = scored("vote", ("age",), vote, secret, Queries(*rows))
+    alone = score_beliefs("vote", ("age",), vote, secret, Queries(*rows))
     assert inference_rows(same, 0.95, alike=False) == inference_rows(alone, 0.95, alike=False)
     apart = scored_by_choice(
         "vote", [("age",), ("town",), ("age",), ("age",)], lambda _: vote, secret, Queries(*rows, None, folds)

@@ -11,8 +11,8 @@ from cvpl.estimates import Estimate
 from cvpl.evaluation import measurement
 from cvpl.evaluation.attack_figures import curve_points
 from cvpl.evaluation.control_likeness import kolmogorov_smirnov, total_variation
+from cvpl.evaluation.groups.clusters import choose_clusters
 from cvpl.evaluation.groups.subgroups import ShareSpread
-from cvpl.evaluation.groups.units import choose_units
 from cvpl.evaluation.intervals.bounds import LEAST_EFFECT_OF_A_RATE, Component, Sample, rate_bounds, sampling_design
 from cvpl.evaluation.intervals.intervals import DIFFERENCES, ENOUGH, MEASURED, Uncertainty, offer, offer_difference
 from cvpl.evaluation.intervals.paired import (
@@ -38,8 +38,8 @@ def test_controls_have_units_of_their_own():
     groups = {"original": np.array([0, 0, 1, 1, 2, 2]), "control": np.array([3, 3, 3, 4])}
     attack = SimpleNamespace(reads_best=True, found=mine, people=slice(None), control_rows=slice(None))
     found = Uncertainty.of(attack, control, control.best, "control", method="people", groups=groups)
-    assert found.originals.unit.tolist() == [0, 0, 1, 1, 2, 2]
-    assert found.base.unit.tolist() == [3, 3, 3, 4]
+    assert found.originals.cluster.tolist() == [0, 0, 1, 1, 2, 2]
+    assert found.base.cluster.tolist() == [3, 3, 3, 4]
 
 
 def test_an_interval_of_a_difference_is_offered_if_both_figures_were_measured():
@@ -49,7 +49,7 @@ def test_an_interval_of_a_difference_is_offered_if_both_figures_were_measured():
 
 def test_without_controls_there_are_no_units_of_controls():
     codes = np.array([3, 3, 8])
-    alone, both = choose_units(None, [codes]), choose_units(None, [codes, np.array([8, 1])])
+    alone, both = choose_clusters(None, [codes]), choose_clusters(None, [codes, np.array([8, 1])])
     assert (alone.original.tolist(), alone.control) == ([0, 0, 1], None)
     assert (both.original.tolist(), both.control.tolist()) == ([1, 1, 2], [2, 0])
 
@@ -77,11 +77,11 @@ def test_figures_are_tied_if_their_difference_may_be_nothing(low, high, tied):
 
 
 def test_what_hangs_on_rows_adds_to_the_variance_of_groups():
-    linked, unit = (np.arange(40) % 4 > 0).astype(float), np.arange(40) // 2
-    design = sampling_design([Component(linked, unit)], least=LEAST_EFFECT_OF_A_RATE, alike=True)
+    linked, cluster = (np.arange(40) % 4 > 0).astype(float), np.arange(40) // 2
+    design = sampling_design([Component(linked, cluster)], least=LEAST_EFFECT_OF_A_RATE, alike=True)
     row, wanted = np.arange(40) // 4, []
     for second, hanging in ((linked, 0), (np.zeros(40), 10 * 2**2)):
-        sample = Sample(linked, unit, "groups", row, second)
+        sample = Sample(linked, cluster, "groups", row, second)
         assert sample.row_variance_sum(0.9) == hanging
         wanted.append(design.plus(hanging / 7.5).cautious_ends(0.75, 40, 0.95))
         assert rate_bounds(sample, 0.9, 0.95) == pytest.approx(wanted[-1])
@@ -134,14 +134,14 @@ def test_an_area_rests_on_one_record_at_least(monkeypatch):
 @pytest.mark.parametrize(("records", "refused"), [(19, True), (20, False)])
 def test_an_interval_needs_twenty_records_on_either_side(records, refused):
     for sides in ({"records": records, "controls": 90}, {"records": 90, "controls": records}):
-        assert (offer("power", "people", units=90, **sides).refused is not None) == refused
+        assert (offer("power", "people", clusters=90, **sides).refused is not None) == refused
 
 
 def test_a_share_that_is_shown_has_the_error_of_its_own_people():
-    linked, unit = np.tile([0.0, 1.0], 30), np.arange(60) // 6
+    linked, cluster = np.tile([0.0, 1.0], 30), np.arange(60) // 6
     people = np.arange(60)
-    shown, hidden = (ShareSpread(linked, unit, 0.05).of(people, hidden=hidden)(0.5) for hidden in (False, True))
-    assert ShareSpread(linked, unit, 0.05).of(people)(0.5) == shown
+    shown, hidden = (ShareSpread(linked, cluster, 0.05).of(people, hidden=hidden)(0.5) for hidden in (False, True))
+    assert ShareSpread(linked, cluster, 0.05).of(people)(0.5) == shown
     assert hidden[0] < shown[0] < shown[1] < hidden[1]
 
 

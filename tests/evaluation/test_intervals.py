@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
 from cvpl.estimates import Estimate
-from cvpl.evaluation.groups.units import FEWEST_BLOCKS, choose_units
+from cvpl.evaluation.groups.clusters import FEWEST_BLOCKS, choose_clusters
 from cvpl.evaluation.intervals import intervals
 from cvpl.evaluation.intervals.bounds import (
     LEAST_EFFECT,
@@ -71,31 +71,31 @@ def test_the_quantile_is_students(freedom, confidence):
 
 def slow_effect(parts):
     """U / (U - 1) Σ_u (Σ d)² / Σ d², in plain loops."""
-    units, apart = {}, 0.0
-    for success, unit, weight in parts:
+    clusters, apart = {}, 0.0
+    for success, cluster, weight in parts:
         mean = sum(success) / len(success)
-        for value, name in zip(success, unit, strict=True):
+        for value, name in zip(success, cluster, strict=True):
             deviation = weight * (value - mean) / len(success)
-            units[name] = units.get(name, 0.0) + deviation
+            clusters[name] = clusters.get(name, 0.0) + deviation
             apart += deviation**2
-    return len(units) / (len(units) - 1) * sum(value**2 for value in units.values()) / apart
+    return len(clusters) / (len(clusters) - 1) * sum(value**2 for value in clusters.values()) / apart
 
 
 def test_the_design_effect_is_that_of_plain_loops():
     rng = np.random.default_rng(0)
     mine, base = rng.random(300), rng.random(200)
-    units = rng.integers(30, size=300), rng.integers(30, size=200)
-    found = sampling_design([Component(mine, units[0]), Component(base, units[1], -0.7)], least=0.0)
-    parts = [(list(mine), list(units[0]), 1.0), (list(base), list(units[1]), -0.7)]
+    clusters = rng.integers(30, size=300), rng.integers(30, size=200)
+    found = sampling_design([Component(mine, clusters[0]), Component(base, clusters[1], -0.7)], least=0.0)
+    parts = [(list(mine), list(clusters[0]), 1.0), (list(base), list(clusters[1]), -0.7)]
     assert found.effect == pytest.approx(slow_effect(parts), rel=1e-12)
 
 
 def test_units_that_link_as_one_have_the_error_of_their_number():
-    """50 units of 10 records, 20 of them linked whole: each record is worth a tenth, but for U / (U - 1)."""
-    unit = np.repeat(np.arange(50), 10)
-    found = sampling_design([Component((unit < 20).astype(float), unit)], least=1.0)
+    """50 clusters of 10 records, 20 of them linked whole: each record is worth a tenth, but for U / (U - 1)."""
+    cluster = np.repeat(np.arange(50), 10)
+    found = sampling_design([Component((cluster < 20).astype(float), cluster)], least=1.0)
     assert found.effect == pytest.approx(10 * 50 / 49)
-    assert found.units == pytest.approx(50)
+    assert found.clusters == pytest.approx(50)
 
 
 def test_records_by_themselves_have_the_least_effect():
@@ -104,11 +104,11 @@ def test_records_by_themselves_have_the_least_effect():
 
 def test_few_alike_units_on_one_side_are_worth_no_more_than_their_number():
     """Two linked rows, in two of 40 groups of 5: by chance nothing shows that groups go together."""
-    unit = np.repeat(np.arange(40), 5)
+    cluster = np.repeat(np.arange(40), 5)
     linked = np.isin(np.arange(200), [0, 5]).astype(float)
-    assert sampling_design([Component(linked, unit)], least=1.0).effect < 1.1
-    assert sampling_design([Component(linked, unit)], least=1.0, alike=True).effect == pytest.approx(5)
-    assert sampling_design([Component(np.zeros(200), unit)], least=1.0, alike=True).effect == pytest.approx(5)
+    assert sampling_design([Component(linked, cluster)], least=1.0).effect < 1.1
+    assert sampling_design([Component(linked, cluster)], least=1.0, alike=True).effect == pytest.approx(5)
+    assert sampling_design([Component(np.zeros(200), cluster)], least=1.0, alike=True).effect == pytest.approx(5)
 
 
 def test_the_ends_of_a_ratio_solve_their_equation():
@@ -168,7 +168,7 @@ def test_the_interval_over_blocks_agrees_with_a_bootstrap_in_plain_loops():
     rates = []
     for _ in range(2000):
         drawn = rng.integers(40, size=40)
-        rates.append(np.mean([best[block == unit].mean() for unit in drawn]))
+        rates.append(np.mean([best[block == cluster].mean() for cluster in drawn]))
     low, high = rate_bounds(Sample(best, block, "blocks"), 0.9, 0.95)
     assert high - low == pytest.approx(2 * student.ppf(0.975, 39) * np.std(rates), rel=0.08)
 
@@ -183,8 +183,8 @@ def test_the_attributable_rate_agrees_with_a_bootstrap_in_plain_loops():
     values = []
     for _ in range(1000):
         drawn = rng.integers(50, size=50)
-        mine = np.mean([best[block == unit].mean() for unit in drawn])
-        theirs = np.mean([base[control_block == unit].mean() for unit in drawn])
+        mine = np.mean([best[block == cluster].mean() for cluster in drawn])
+        theirs = np.mean([base[control_block == cluster].mean() for cluster in drawn])
         values.append((mine - theirs) / (1 - theirs))
     samples = Sample(best, block, "blocks"), Sample(base, control_block, "blocks")
     low, high = attributable_bounds(*samples, 0.9, 0.95)
@@ -237,10 +237,10 @@ def test_what_is_attributed_at_a_false_rate_follows_from_the_power():
 
 def random_samples(seed, kind="people"):
     rng = np.random.default_rng(seed)
-    unit = (None, None) if kind == "people" else (rng.integers(40, size=500), rng.integers(40, size=300))
+    cluster = (None, None) if kind == "people" else (rng.integers(40, size=500), rng.integers(40, size=300))
     best = np.round(rng.normal(1, 1, size=500), 1)
-    mine = Sample(best, unit[0], kind, rng.integers(200, size=500), best - rng.random(500))
-    return mine, Sample(np.round(rng.normal(0, 1, size=300), 1), unit[1], kind)
+    mine = Sample(best, cluster[0], kind, rng.integers(200, size=500), best - rng.random(500))
+    return mine, Sample(np.round(rng.normal(0, 1, size=300), 1), cluster[1], kind)
 
 
 def all_intervals(mine, base, confidence=0.95):
@@ -262,9 +262,9 @@ def test_the_order_of_records_and_the_names_of_units_do_not_matter(kind):
 
     def shuffled(sample):
         order = rng.permutation(len(sample.best))
-        unit = None if sample.unit is None else names[sample.unit][order]
+        cluster = None if sample.cluster is None else names[sample.cluster][order]
         rest = [None if part is None else part[order] for part in (sample.row, sample.second)]
-        return Sample(sample.best[order], unit, kind, *rest)
+        return Sample(sample.best[order], cluster, kind, *rest)
 
     for one, other in zip(all_intervals(mine, base), all_intervals(shuffled(mine), shuffled(base)), strict=True):
         assert ends(one) == pytest.approx(ends(other), abs=1e-12)
@@ -321,19 +321,19 @@ def test_attributable_rate_by_hand():
     assert attributable_rate(1.0, 1.0) is None
 
 
-# Units and refusals
+# Clusters and refusals
 
 
 def test_groups_go_before_blocks_and_blocks_need_twenty():
     blocks, groups = np.arange(40) % FEWEST_BLOCKS, np.arange(40) // 2
-    assert choose_units([blocks], [groups]).kind == "groups"
-    assert choose_units([blocks], None).kind == "blocks"
-    assert choose_units([blocks % 19], None).kind == "people"
-    assert choose_units(None, None).original is None
+    assert choose_clusters([blocks], [groups]).kind == "groups"
+    assert choose_clusters([blocks], None).kind == "blocks"
+    assert choose_clusters([blocks % 19], None).kind == "people"
+    assert choose_clusters(None, None).original is None
 
 
 def test_originals_and_controls_share_the_numbers_of_their_units():
-    found = choose_units([np.arange(100, 130), np.array([129, 100, 500])], None)
+    found = choose_clusters([np.arange(100, 130), np.array([129, 100, 500])], None)
     assert found.original[[29, 0]].tolist() == found.control[:2].tolist()
     assert found.control[2] not in found.original
 
@@ -402,7 +402,7 @@ def test_intervals_hold_the_truth_in_a_small_world(household):
     Of 200 intervals that cover 95%, fewer than 90% hold the truth about once in a thousand draws of this test.
     """
     group = np.arange(120) // household
-    kind, units = ("people", (None, None)) if household == 1 else ("groups", (group, group + 1000))
+    kind, clusters = ("people", (None, None)) if household == 1 else ("groups", (group, group + 1000))
     runs = []
     for run in range(200):
         rng = np.random.default_rng([11, household, run])
@@ -412,8 +412,8 @@ def test_intervals_hold_the_truth_in_a_small_world(household):
         best, row, second = nearest(people, release)
         hit = row == np.arange(120)
         wrong = np.where(hit, second, best)
-        mine = Sample(best, units[0], kind, row, second)
-        base = Sample(nearest(strangers, release)[0], units[1], kind)
+        mine = Sample(best, clusters[0], kind, row, second)
+        base = Sample(nearest(strangers, release)[0], clusters[1], kind)
         rate, control, left = (float(np.mean(item >= 0.995)) for item in (best, base.best, wrong))
         runs.append(
             [

@@ -184,7 +184,7 @@ def test_linked_people_in_the_tail_show_there_and_hardly_in_the_mean():
 
 def test_rows_of_one_unit_widen_the_interval():
     rarity, linked = np.arange(400.0), np.repeat([0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], 40)
-    alone, together = tail_rows(rarity, linked)[-1], tail_rows(rarity, linked, unit=np.repeat(np.arange(40), 10))[-1]
+    alone, together = tail_rows(rarity, linked)[-1], tail_rows(rarity, linked, cluster=np.repeat(np.arange(40), 10))[-1]
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
 
 

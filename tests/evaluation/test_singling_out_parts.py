@@ -224,7 +224,10 @@ def test_the_probability_of_right_guesses_by_hand(delta):
 
 
 def test_the_interval_over_rounds_is_the_wider_of_two_scales():
-    error, t = TwoWayError(people=0.05, draws=0.03, between_people=0.0, draw_logit=0.9, units=60, rounds=5), 2.7764451
+    error, t = (
+        TwoWayError(people=0.05, draws=0.03, between_people=0.0, draw_logit=0.9, clusters=60, rounds=5),
+        2.7764451,
+    )
     variance, inner = 0.05**2 + 0.03**2, (0.3 * 60 + t * t / 2) / (60 + t * t)
     skewed = t * np.sqrt(variance / (inner * (1 - inner)) ** 2 + 0.9**4 / (2 * 4))
     logit = np.log(inner / (1 - inner))

@@ -456,7 +456,7 @@ def test_households_that_stand_or_fall_together_are_drawn_whole():
     home = np.repeat(np.arange(100), 5)
     linked = (home < 40).astype(float)
     own = Grouping("g", ("a", "b"), (np.arange(500) % 10 >= 5).astype(np.int64))
-    alone, together = (subgroups([own], linked, unit=unit).tables[0].rows[0] for unit in (None, home))
+    alone, together = (subgroups([own], linked, cluster=cluster).tables[0].rows[0] for cluster in (None, home))
     # 50 homes, 20 of them linked; two rows share 5%: t = 2.3124 at 49 degrees of freedom for 49, z = 2.2414 for 250.
     assert (alone.low, alone.high) == pytest.approx((0.33318, 0.47076), abs=1e-5)
     assert (together.low, together.high) == pytest.approx((0.25586, 0.56382), abs=1e-4)
@@ -466,8 +466,8 @@ def test_households_that_stand_or_fall_together_are_drawn_whole():
 def test_units_of_one_record_each_change_an_interval_by_student_s_quantile_alone():
     sizes, linked = [400, 300], [100, 200]
     found = [
-        subgroups([grouping(sizes)], hits_of(sizes, linked), unit=unit).tables[0].rows
-        for unit in (None, np.arange(700))
+        subgroups([grouping(sizes)], hits_of(sizes, linked), cluster=cluster).tables[0].rows
+        for cluster in (None, np.arange(700))
     ]
     for alone, each in zip(*found, strict=True):
         assert (each.low, each.high) == pytest.approx((alone.low, alone.high), abs=1e-3)
@@ -481,7 +481,7 @@ def test_a_hidden_row_tells_nothing_of_the_links_in_its_units():
     scattered, in_one_home = hits_of(sizes, [30, 30, 3]), hits_of(sizes, [30, 30, 3])
     scattered[120:] = 0
     scattered[[120, 130, 140]] = 1
-    rows = [subgroups([grouping(sizes)], hits, unit=home).tables[0].rows for hits in (scattered, in_one_home)]
+    rows = [subgroups([grouping(sizes)], hits, cluster=home).tables[0].rows for hits in (scattered, in_one_home)]
     assert rows[0][2] == rows[1][2] and rows[0][2].linked is None
     assert rows[0][2].high > subgroups([grouping(sizes)], scattered).tables[0].rows[2].high
 

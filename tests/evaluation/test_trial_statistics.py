@@ -42,18 +42,18 @@ def benchmark_module(monkeypatch):
 def trial(seed, people=60, rounds=4, lift=1.0, missing=0.0, household=1):
     """Scores and balanced memberships of a small trial."""
     rng = np.random.default_rng(seed)
-    units = people // household
-    halves = [rng.permutation(units) < units // 2 for _ in range(rounds // 2)]
+    clusters = people // household
+    halves = [rng.permutation(clusters) < clusters // 2 for _ in range(rounds // 2)]
     inside = np.repeat(np.stack([side for half in halves for side in (half, ~half)], axis=1), household, axis=0)
     scores = np.round(rng.normal(size=inside.shape) + rng.normal(size=(people, 1)) + lift * inside, 1)
     scores[rng.random(scores.shape) < missing] = np.nan
-    return scores, inside, np.repeat(np.arange(units), household)
+    return scores, inside, np.repeat(np.arange(clusters), household)
 
 
 # Power over rounds
 
 
-def own_skewed_ends(by_round, counts, between, units, half, t):
+def own_skewed_ends(by_round, counts, between, clusters, half, t):
     """The interval on the logit scale, with the error of the spread."""
     rounds = len(by_round)
     inner = [(n * f + 0.5) / (n + 1) for n, f in zip(counts, by_round, strict=True)]
@@ -61,7 +61,7 @@ def own_skewed_ends(by_round, counts, between, units, half, t):
     logits = [math.log(x / (1 - x)) for x in inner]
     mean = sum(logits) / rounds
     over = sum((x - mean) ** 2 for x in logits) / (rounds - 1) - between / (middle * (1 - middle)) ** 2
-    share = (sum(by_round) / rounds * units + t * t / 2) / (units + t * t)
+    share = (sum(by_round) / rounds * clusters + t * t / 2) / (clusters + t * t)
     error = math.sqrt((half / t / (share * (1 - share))) ** 2 + max(0.0, over) ** 2 / (2 * (rounds - 1)))
     odds = [share / (1 - share) * math.exp(sign * t * error) for sign in (-1, 1)]
     return tuple(x / (1 + x) for x in odds)
@@ -79,15 +79,15 @@ def own_skewed_ends(by_round, counts, between, units, half, t):
     ],
 )
 def test_power_and_its_interval_are_those_of_plain_loops(seed, rounds, missing, household, rate, lift, few):
-    scores, inside, units = trial(seed, people=120, rounds=rounds, missing=missing, household=household, lift=lift)
-    found = power_over_rounds(scores, inside, rate, units=units + 5)
-    by_round, people, draws, between = own_errors(scores, inside, list(units), rate)
+    scores, inside, clusters = trial(seed, people=120, rounds=rounds, missing=missing, household=household, lift=lift)
+    found = power_over_rounds(scores, inside, rate, clusters=clusters + 5)
+    by_round, people, draws, between = own_errors(scores, inside, list(clusters), rate)
     mean = sum(by_round) / rounds
     assert found.by_round == pytest.approx(by_round)
     assert found.figures.people_error == pytest.approx(math.sqrt(people))
     assert found.figures.draws_error == pytest.approx(math.sqrt(draws))
     assert found.figures.degrees == rounds - 1
-    ever = {unit for unit, row, own in zip(units, scores, inside, strict=True) if not np.isnan(row[own]).all()}
+    ever = {cluster for cluster, row, own in zip(clusters, scores, inside, strict=True) if not np.isnan(row[own]).all()}
     t, half = T_95[rounds - 1], T_95[rounds - 1] * math.sqrt(max(people + draws - between / rounds, people, draws))
     counts = [
         sum(1 for i in range(len(scores)) if inside[i, r] and scores[i, r] == scores[i, r]) for r in range(rounds)
@@ -123,7 +123,7 @@ def test_a_power_of_0_or_1_in_all_rounds_has_an_interval_with_a_width(lift, end)
     [(0.1, 0.0, 1.0, 0.01), (0.0, 0.1, 1.0, 0.01), (0.1, 0.1, 0.1, 0.01 + 0.01 - 0.0025)],
 )
 def test_the_variance_is_never_below_one_of_its_parts(people, draws, between, variance):
-    error = TwoWayError(people, draws, between, draw_logit=0.0, units=100, rounds=4)
+    error = TwoWayError(people, draws, between, draw_logit=0.0, clusters=100, rounds=4)
     assert error.variance == pytest.approx(variance)
 
 
@@ -466,14 +466,14 @@ def test_a_bound_that_makes_no_sense_is_refused():
 
 def own_right(scores, coins, order, item):
     """The right guesses of one round: people stand in a line by score, ties as drawn."""
-    place = {unit: rank for rank, unit in enumerate(order)}
+    place = {cluster: rank for rank, cluster in enumerate(order)}
     sign = -1 if item.direction == "high" else 1
     # The reverse of the line from the highest: ties are reversed too.
     back = 1 if item.direction == "high" else -1
-    known = [unit for unit in range(len(scores)) if not math.isnan(scores[unit])]
-    line = sorted(known, key=lambda unit: (sign * scores[unit], back * place[unit]))
+    known = [cluster for cluster in range(len(scores)) if not math.isnan(scores[cluster])]
+    line = sorted(known, key=lambda cluster: (sign * scores[cluster], back * place[cluster]))
     first, last = line[: item.guessed_in], line[len(line) - item.guessed_out :] if item.guessed_out else []
-    return sum(1 for unit in first if coins[unit]) + sum(1 for unit in last if not coins[unit])
+    return sum(1 for cluster in first if coins[cluster]) + sum(1 for cluster in last if not coins[cluster])
 
 
 @pytest.mark.parametrize("direction", ["high", "low"])
@@ -518,11 +518,11 @@ def test_the_plan_does_not_depend_on_the_rounds_that_are_read():
 def test_a_unit_is_guessed_by_the_largest_score_of_its_people():
     rng = np.random.default_rng(14)
     coins = rng.random((100, 4)) < 0.5
-    by_unit = rng.normal(size=coins.shape) + 2 * coins
-    units = np.repeat(np.arange(100), 3)
-    scores = by_unit[units] - np.tile([0.0, 5.0, np.nan], 100)[:, None]
-    alone = audit_budget({"a": by_unit}, coins, np.random.default_rng(1))
-    together = audit_budget({"a": scores}, coins[units], np.random.default_rng(1), units=units)
+    by_cluster = rng.normal(size=coins.shape) + 2 * coins
+    clusters = np.repeat(np.arange(100), 3)
+    scores = by_cluster[clusters] - np.tile([0.0, 5.0, np.nan], 100)[:, None]
+    alone = audit_budget({"a": by_cluster}, coins, np.random.default_rng(1))
+    together = audit_budget({"a": scores}, coins[clusters], np.random.default_rng(1), clusters=clusters)
     assert together == alone and together.examples == 300
 
 
@@ -536,7 +536,7 @@ def test_memberships_that_are_no_coins_are_refused():
     with pytest.raises(ValueError, match="balanced"):
         audit_budget({"a": rng.normal(size=halves.shape)}, halves, rng)
     with pytest.raises(ValueError, match="not in together"):
-        audit_budget({"a": rng.normal(size=coins.shape)}, coins, rng, units=np.arange(400) // 2)
+        audit_budget({"a": rng.normal(size=coins.shape)}, coins, rng, clusters=np.arange(400) // 2)
     with pytest.raises(ValueError, match="at least 20 are needed"):
         audit_budget({"a": np.full(coins.shape, np.nan)}, coins, rng)
     with pytest.raises(ValueError, match="one to choose and one to read"):
@@ -585,14 +585,14 @@ def test_half_is_not_guessed():
 
 
 def test_the_error_of_two_rounds_is_worked_by_hand():
-    """Three people, of whom two are one unit: D = (0.1, 0.1) and (-0.1, 0), U / (U - 1) = 2."""
+    """Three people, of whom two are one cluster: D = (0.1, 0.1) and (-0.1, 0), U / (U - 1) = 2."""
     deviations = np.array([[0.05, 0.1], [0.05, 0.0], [-0.1, 0.0]])
     error = two_way_error(np.array([0.2, 0.3]), deviations, np.array([0, 0, 1]), np.ones((3, 2), dtype=bool))
     assert error.people == pytest.approx(math.sqrt(2 * (0.1**2 + 0.05**2)))
     assert error.draws == pytest.approx(math.sqrt(0.005 / 2))
     # C = 2 ((0.02, 0.01), (0.01, 0.01)): 0.03 - 0.02.
     assert error.between_people == pytest.approx(0.1)
-    assert error.units == pytest.approx(9 / 5)
+    assert error.clusters == pytest.approx(9 / 5)
 
 
 def test_the_power_of_a_round_is_that_of_an_audit():

@@ -2,7 +2,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.laboratory.simulation import Touchpoints
 
 
@@ -12,7 +12,7 @@ def small_table():
         people=np.array([5, 6, -1]),
         numbers={"age": np.array([33.0, np.nan, 80.0]), "lag": np.array([0.5, np.nan, 2.0])},
         times={"when": np.array(["2024-05-01T13:45:00", "NaT", "2024-12-31T00:00:00"], dtype="datetime64[s]")},
-        categories={'the "place"': Coded(np.array([1, -1, 0], dtype=np.int32), ('a, "b"', "Möbel"))},
+        categories={'the "place"': CategoryCodes(np.array([1, -1, 0], dtype=np.int32), ('a, "b"', "Möbel"))},
         order=("age", "person_id", 'the "place"', "when", "lag"),
         whole=("age",),
         id_name="person_id",
@@ -93,7 +93,7 @@ def test_other_formats_are_refused(tmp_path):
         ({"people": np.arange(2)}, "column 'age': found 3 rows for 2 people"),
         ({"order": ("age", "person_id")}, "order names 2 columns"),
         (
-            {"categories": {'the "place"': Coded(np.array([0, 1, 2], dtype=np.int32), ("a", "b"))}},
+            {"categories": {'the "place"': CategoryCodes(np.array([0, 1, 2], dtype=np.int32), ("a", "b"))}},
             "codes outside -1 to 1",
         ),
     ],
@@ -124,7 +124,7 @@ def test_carried_columns_go_along(tmp_path):
 
 def test_a_column_becomes_a_category():
     """Whatever kind a column was, its category takes its place in the order."""
-    column = Coded(np.array([0, 0, 1], dtype=np.int32), ("young", "old"))
+    column = CategoryCodes(np.array([0, 0, 1], dtype=np.int32), ("young", "old"))
     table = small_table().coded("age", column)
     assert list(table.to_columns()) == list(small_table().order)
     assert table.to_columns()["age"].tolist() == ["young", "young", "old"]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.laboratory.mechanisms import KAnonymity, Mondrian
 from cvpl.laboratory.mechanisms.hierarchies import check_nested, label_levels, number_levels, star_level, time_levels
-from cvpl.laboratory.mechanisms.mondrian import cut
+from cvpl.laboratory.mechanisms.mondrian import cut_into_classes
 from cvpl.tables.making.recount import smallest_class
 from examples import examples
 
@@ -28,7 +28,9 @@ def joined(path):
 def coded(labels):
     """Texts as codes."""
     names = sorted({label for label in labels if label is not None})
-    return Coded(np.array([-1 if item is None else names.index(item) for item in labels], dtype=np.int32), tuple(names))
+    return CategoryCodes(
+        np.array([-1 if item is None else names.index(item) for item in labels], dtype=np.int32), tuple(names)
+    )
 
 
 def people(ages, regions, times=None):
@@ -263,7 +265,7 @@ def test_mondrian_cuts_as_far_as_it_may(rows, k):
     ranks = np.array(rows, dtype=float)
     if len(ranks) < k:
         return
-    classes = cut(ranks, k)
+    classes = cut_into_classes(ranks, k)
     assert sorted(np.concatenate(classes).tolist()) == list(range(len(ranks)))
     for members in classes:
         assert len(members) >= k

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.laboratory.mechanisms import GaussianCopula, Perturbation, Rounding
 from cvpl.laboratory.mechanisms.perturbation import LEVELS
 from cvpl.laboratory.simulation import Touchpoints
@@ -150,7 +150,9 @@ def four_people():
             "when": np.array(["2024-05-01T13:45:10", "2024-04-28T23:59:59", "2024-04-29", "NaT"], dtype="datetime64[s]")
         },
         categories={
-            "region": Coded(np.array([0, 2, 1, -1], dtype=np.int32), ("North/Urban", "North/Rural", "East/Urban"))
+            "region": CategoryCodes(
+                np.array([0, 2, 1, -1], dtype=np.int32), ("North/Urban", "North/Rural", "East/Urban")
+            )
         },
         order=("person_id", "age", "region", "when"),
         id_name="person_id",

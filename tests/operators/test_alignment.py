@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cvpl
-from cvpl.assessment.diagnostics.validity import perturbed, validity
+from cvpl.assessment.diagnostics.validity import perturbed_self_rate, validity
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.config.loading import load
 from cvpl.laboratory.mechanisms import Perturbation, Rounding
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 from cvpl.operators.alignment import detect
-from cvpl.operators.alignment.common_form import with_shifts
+from cvpl.operators.alignment.common_form import add_shifts
 from cvpl.operators.alignment.granularity import DayAndMonthExchanged, NumberGranularity, TimeGranularity
 from cvpl.operators.alignment.rounding import (
     Calendar,
@@ -627,7 +627,7 @@ def test_an_aligned_attacker_is_alive(similarity):
     resolved = load({**CONFIG, "attacker": {"alignment": "release"}})
     attacker = resolved.attackers["main"].model_copy(update={"similarity": similarity})
     done = attack(pair, attacker, seed=1)
-    found = perturbed(done, 0.9, np.random.default_rng(1))
+    found = perturbed_self_rate(done, 0.9, np.random.default_rng(1))
     valid = validity(done, found, np.random.default_rng(2))
     assert valid.assessable
     assert found.top1_hit_rate > 0.6 * valid.attainable_top1
@@ -735,7 +735,7 @@ def test_values_that_were_rounded_and_shifted_are_found_in_a_release_of_members_
     made = np.round(np.round((own if kept else others) / 5) * 5 + 17.3, 1)
     people = _one_column(column_likeness(own), "numeric")
     released = _one_column(column_likeness(rng.permutation(made)), "numeric")
-    grains = with_shifts(detect(people, released), people, released)
+    grains = add_shifts(detect(people, released), people, released)
     assert grains.describe() == [("x", "rounded to the nearest of steps of 5, and shifted")]
     found = grains.apply(people).columns["x"].values
     np.testing.assert_array_equal(found, np.round(np.round(own / 5) * 5 + 17.3, 1))
@@ -746,7 +746,7 @@ def test_times_that_were_cut_and_shifted_become_the_released_ones():
     days = rng.integers(0, 900, 2_000)
     people = _one_column(_dates(days), "datetime")
     released = _one_column(_dates(rng.permutation(days) // 30 * 30 + 412), "datetime")
-    grains = with_shifts(detect(people, released), people, released)
+    grains = add_shifts(detect(people, released), people, released)
     found = grains.apply(people).columns["x"].first.astype("datetime64[D]").astype(int)
     np.testing.assert_array_equal(found, days // 30 * 30 + 412)
 
@@ -757,7 +757,7 @@ def test_other_releases_are_not_taken_for_shifted_ones(change):
     own = np.round(rng.normal(50, 12, 1_500), 1)
     people = _one_column(column_likeness(own), "numeric")
     released = _one_column(column_likeness(change(np.round(rng.normal(50, 12, 1_500), 1))), "numeric")
-    assert "shifted" not in str(with_shifts(detect(people, released), people, released).describe())
+    assert "shifted" not in str(add_shifts(detect(people, released), people, released).describe())
 
 
 def _exchanged_in_python(day):

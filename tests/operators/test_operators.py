@@ -18,7 +18,7 @@ from cvpl.attack.saved_projection import load_projection, save_projection
 from cvpl.errors import InputError, UsageError
 from cvpl.operators.blocking import Bin, Blocking, Key, Level, Prefix, Truncate, key_codes
 from cvpl.operators.feature_vectors import Moments
-from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, Saved, Umap, components_of
+from cvpl.operators.projection import LinearProjection, Pca, PcaSettings, SavedProjection, Umap, components_of
 from cvpl.operators.similarity import Agreement, AgreementSettings, fit_euclidean
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.measure import CosineScorer, DistanceScorer, inner
@@ -195,7 +195,7 @@ def test_a_saved_projection_gives_the_same_space_again(encode, tmp_path):
     path = tmp_path / "projection.json"
     records = pair.original.rows + pair.protected.rows
     save_projection(path, first.representation.space, first.representation.projection, records)
-    again = Attacker(vectorization=vectorization, projection=Saved(saved=str(path)))
+    again = Attacker(vectorization=vectorization, projection=SavedProjection(saved=str(path)))
     assert attack(pair, again).found.best == pytest.approx(first.found.best, abs=0.01)
 
     other = Pair(pair.original.take(np.arange(30)), pair.protected, None)

@@ -11,7 +11,7 @@ import pytest
 import cvpl
 from cvpl.assessment.ensemble import run_attackers
 from cvpl.cli.main import run as command
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.workflows.planned_audit import read_plan
 from cvpl_paper import real_data
 from cvpl_paper.baselines.fellegi_sunter import Estimation, fit_fellegi_sunter
@@ -144,7 +144,7 @@ def test_compatible_blocks_lose_nobody(small):
 )
 def test_association_by_hand(one, other, expected):
     """Cramér's V is 1 for one column twice, 0 for columns that cross, and undefined with one group."""
-    columns = [Coded(np.array(codes, dtype=np.int32), ("a", "b")) for codes in (one, other)]
+    columns = [CategoryCodes(np.array(codes, dtype=np.int32), ("a", "b")) for codes in (one, other)]
     found = association(*columns)
     assert found is None if expected is None else found == pytest.approx(expected)
 
@@ -153,8 +153,8 @@ def test_association_by_hand(one, other, expected):
 def test_shuffling_breaks_a_correlation_or_moves_it(change, kept):
     """Apart, the second column alone moves; elsewhere, both move together and say of each other what they did."""
     codes = np.arange(400, dtype=np.int32) % 2
-    pair = {name: Coded(codes, ("a", "b")) for name in ADULT.pair}
-    frame = Frame(np.arange(400), {}, {}, pair | {"race": Coded(codes, ("a", "b"))}, (*ADULT.pair, "race"))
+    pair = {name: CategoryCodes(codes, ("a", "b")) for name in ADULT.pair}
+    frame = Frame(np.arange(400), {}, {}, pair | {"race": CategoryCodes(codes, ("a", "b"))}, (*ADULT.pair, "race"))
     moved = shuffle_pair(RealCell(SHARED, "adult", "mondrian", 20, "two thirds", 1, change), ADULT, frame)
     first, second = (moved.category(name) for name in ADULT.pair)
     assert (association(first, second) == pytest.approx(1.0)) == kept

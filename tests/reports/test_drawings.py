@@ -12,7 +12,7 @@ import cvpl
 from cvpl import charts
 from cvpl.answers.releases import ColumnDrop, ComparedDrops, ReleaseFigure
 from cvpl.charts.comparison import column_heat_map, release_rulers, risk_utility_map
-from cvpl.charts.drawing import BLUE, NARROWEST, RED, SHADES, nice_end, wide
+from cvpl.charts.drawing import BLUE, NARROWEST, RED, SHADES, nice_end, text_width
 from cvpl.result import SurfaceTarget
 from surface_results import result_of, setting, with_risk
 
@@ -103,7 +103,7 @@ def test_labels_of_the_map_meet_on_no_page(count, apart):
             if text is None:
                 continue
             here = width * number(place.get("x")) / 100 + float(text.get("x"))
-            length = wide(text.text)
+            length = text_width(text.text)
             left = here if text.get("text-anchor") == "start" else here - length
             middle = float(place.get("y")) + float(text.get("y"))
             boxes.append((left, left + length, middle - 7, middle + 7))

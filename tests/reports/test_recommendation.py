@@ -29,7 +29,7 @@ from cvpl.reports.sections.comparison import comparison_sections, efficient_in_w
 from cvpl.reports.terminal import show
 from cvpl.result import BestCandidate, Places, PolicyOutcome, Risk, Warning_
 from cvpl.result.publishing import Disclosure
-from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.compare.ranking import ReleaseFigures, rank
 from cvpl.workflows.made_tables import CONFIG as DEMO
 
 PEOPLE = 250
@@ -173,7 +173,7 @@ def test_without_a_control_the_order_follows_top_1_whatever_the_blind_power_says
         }
         section = like.model_copy(update=update)
         stood.append(ReleaseFigures(section, None, None, asked, 1, None, Disclosure(1)))
-    order = ranked(stood)
+    order = rank(stood)
     found = compared.model_copy(update={"releases": order.releases, "differences": [], "inputs": {}})
     assert [release.name for release in best_first(found)] == ["k20", "k2"]
     assert [(item.kind, item.estimate) for item in compared_figures(found)] == [

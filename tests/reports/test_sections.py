@@ -28,7 +28,7 @@ from cvpl.reports.sections.section import (
     sections_for,
 )
 from cvpl.reports.terminal import show_sections
-from cvpl.wording import marked_parts, named, typed
+from cvpl.wording import mark_name, mark_typed, marked_parts
 
 STORED = json.loads((Path(__file__).parents[1] / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
 ENDS = {"low": 0.17, "high": 0.23, "method": "people", "coverage": 0.933}
@@ -179,11 +179,13 @@ def test_a_section_without_anything_to_say_is_not_shown():
 
 
 def test_words_to_be_typed_are_code_and_names_are_code_where_markup_could_be_obeyed():
-    section = ReportSection("x", sentences=(Remark(f"Write {typed('a: b')} for {named('*x*')}."),), outputs=EVERYWHERE)
+    section = ReportSection(
+        "x", sentences=(Remark(f"Write {mark_typed('a: b')} for {mark_name('*x*')}."),), outputs=EVERYWHERE
+    )
     assert "Write `a: b` for *x*." in on_terminal([section])
     assert sections_markdown([section]) == "Write `a: b` for `*x*`.\n"
 
 
 def test_marks_inside_a_name_are_spelled_out():
-    assert marked_parts(named("a\x02b\x0fc")) == [("name", "a\\x02b\\x0fc")]
+    assert marked_parts(mark_name("a\x02b\x0fc")) == [("name", "a\\x02b\\x0fc")]
     assert marked_parts("a\x1bb") == [("plain", "a\\x1bb")]

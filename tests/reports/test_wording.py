@@ -17,7 +17,7 @@ from cvpl.reports.sections.exposure import people_section, sample_words
 from cvpl.reports.sections.top import setting
 from cvpl.reports.sections.warnings import pointer_section
 from cvpl.result import AuditResult, BenchmarkResult
-from cvpl.wording import counted, did_you_mean, nearest, unknown_names
+from cvpl.wording import count_phrase, did_you_mean, nearest_name, unknown_names
 
 STORED = json.loads((Path(__file__).parents[1] / "fixtures" / "result-0.1.json").read_text(encoding="utf-8"))
 
@@ -33,7 +33,7 @@ STORED = json.loads((Path(__file__).parents[1] / "fixtures" / "result-0.1.json")
     ],
 )
 def test_a_noun_agrees_with_its_count(count, nouns, expected):
-    assert counted(count, *nouns) == expected
+    assert count_phrase(count, *nouns) == expected
 
 
 def stored(**sections) -> AuditResult:
@@ -111,10 +111,10 @@ def test_sentences_agree_with_their_counts(name):
 
 
 def test_the_nearest_name_ignores_case_and_separators():
-    assert nearest("Suppress-Below", ["subgroups", "suppress_below"]) == "suppress_below"
-    assert nearest("sede", ["threshold", "seed"]) == "seed"
-    assert nearest("colour", ["columns", "control"]) is None
-    assert nearest("x", []) is None
+    assert nearest_name("Suppress-Below", ["subgroups", "suppress_below"]) == "suppress_below"
+    assert nearest_name("sede", ["threshold", "seed"]) == "seed"
+    assert nearest_name("colour", ["columns", "control"]) is None
+    assert nearest_name("x", []) is None
     assert did_you_mean("agee", ["age", "gender"]) == "Did you mean `age`?"
     assert did_you_mean("zzz", ["age"]) == ""
 

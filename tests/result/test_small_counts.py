@@ -37,7 +37,7 @@ from cvpl.result.publishing import (
     rounded_count,
     rounded_statistic,
 )
-from cvpl.wording import in_words, percent
+from cvpl.wording import percent, share_words
 from examples import examples
 
 K = 10
@@ -433,15 +433,15 @@ def test_no_figure_reads_0_where_fewer_than_ten_people_are_meant():
 @pytest.mark.parametrize(("value", "k", "text"), [(0, 10, "<10 people"), (0.0, 1, "0.0%"), (0.0004, 10, "<0.1%")])
 def test_a_rounded_share_of_0_is_put_in_words(value, k, text):
     assert percent(value, k=k) == text
-    assert in_words(value, k=k) == text.replace("<10 people", "fewer than 10 people")
+    assert share_words(value, k=k) == text.replace("<10 people", "fewer than 10 people")
 
 
 def test_a_share_of_0_names_what_is_counted():
     """A number without a unit in a column of percentages is read as a percentage."""
     assert percent(0.0, k=10, of="records") == "<10 records"
-    assert in_words(0.0, k=10, of="records") == "fewer than 10 records"
-    assert f"{in_words(0.0, k=10, of='')} of the control" == "fewer than 10 of the control"
-    assert in_words(0.2, k=10) == "20.0%" and in_words(None, "hidden", k=10) == "hidden"
+    assert share_words(0.0, k=10, of="records") == "fewer than 10 records"
+    assert f"{share_words(0.0, k=10, of='')} of the control" == "fewer than 10 of the control"
+    assert share_words(0.2, k=10) == "20.0%" and share_words(None, "hidden", k=10) == "hidden"
 
 
 def test_the_attributable_rate_without_a_threshold_is_the_risk():

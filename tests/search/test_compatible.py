@@ -286,7 +286,7 @@ def test_units_are_bound_by_common_candidates():
     found = assign_blocks(
         Blocking(match="compatible", any_of=((Key(column="age"),),)), [original, protected, control], None, 0
     )
-    mine, theirs = found.units(["original", "control"])
+    mine, theirs = found.clusters(["original", "control"])
     assert mine[0] == mine[1] == theirs[0]
     assert mine[2] == theirs[1]
     assert len({mine[0], mine[2], mine[3]}) == 3

@@ -19,7 +19,7 @@ from cvpl.search.rare_values.counting_sort import code_starts, stable_order
 from cvpl.search.rare_values.index import RareValues
 from cvpl.search.rare_values.products import Products
 from cvpl.search.tree.simd import LANES
-from cvpl.search.two_best import ROOM, insert, skipped, write
+from cvpl.search.two_best import ROOM, insert, is_skipped, write
 from random_scorers import coded
 from search_checks import assert_same, every_pair
 
@@ -217,7 +217,7 @@ def test_few_candidates_have_no_second_and_too_many_ties_no_room():
     assert kept([*(1 + apart * np.arange(ROOM)), 2.0], np.arange(ROOM + 1))[4] == 1
     assert kept([2.0 - TIE, 2.0, 2.0 - TIE / 2], [0, 1, 2])[4] == 3, "a score just within the tie keeps its place"
     skips = np.array([4, 7, 9])
-    assert [bool(skipped(place, 0, 2, skips)) for place in (4, 7, 9, 5)] == [True, True, False, False]
+    assert [bool(is_skipped(place, 0, 2, skips)) for place in (4, 7, 9, 5)] == [True, True, False, False]
 
 
 @pytest.mark.parametrize("sizes", [(3, 4, 5), (3, 5_000), (5_000, 2, 5_000, 3), (2,) * 13])

@@ -181,7 +181,7 @@ def read_only(original, table, config):
 def differing(path, message):
     """How the reading of a CSV file differs from that of a second reader; None if it is refused or the same."""
     from cvpl.errors import CvplError  # noqa: PLC0415 - in the child
-    from cvpl.tables.source.connection import connected  # noqa: PLC0415 - in the child
+    from cvpl.tables.source.connection import connect  # noqa: PLC0415 - in the child
     from cvpl.tables.source.csv_file import load_csv  # noqa: PLC0415 - in the child
     from cvpl.tables.source.reading_settings import Reading  # noqa: PLC0415 - in the child
 
@@ -190,7 +190,7 @@ def differing(path, message):
         header = path.read_bytes() if path.suffix != ".gz" else gzip.decompress(path.read_bytes())
         if SECRET in message and SECRET.encode() not in b"".join(header.splitlines()[:1]):
             return "a cell in a message"
-    with connected() as con:
+    with connect() as con:
         try:
             names = load_csv(con, path, "read", Reading(), path.name)
         except CvplError:

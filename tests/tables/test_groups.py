@@ -20,7 +20,7 @@ def read(tmp_path, original, control=None, **settings):
             (tmp_path / f"{name}.csv").write_text("\n".join(["home,account,person,age", *lines]) + "\n")
     held_back = None if control is None else tmp_path / "c.csv"
     found = read_inputs(tmp_path / "o.csv", tmp_path / "p.csv", SPECS, control=held_back, **settings)
-    return found.evaluation.unit.codes
+    return found.evaluation.groups.codes
 
 
 def test_equal_values_make_a_group_across_tables(tmp_path):

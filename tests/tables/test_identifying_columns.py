@@ -11,7 +11,7 @@ from cvpl.tables.identifiers import columns
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.identifiers.values import (
     GIVEN_NAMES,
-    folded,
+    fold_text,
     is_address,
     is_card_number,
     is_checked_number,
@@ -23,7 +23,7 @@ from cvpl.tables.identifiers.values import (
     share_of_names,
 )
 from cvpl.tables.pair import open_all
-from cvpl.tables.source.connection import connected
+from cvpl.tables.source.connection import connect
 from cvpl.tables.source.reading_settings import Reading
 from examples import examples_apart
 from identifier_files import ROWS, File, ordinary, with_identifiers, without_identifiers
@@ -35,7 +35,7 @@ READING = Reading(strip=True, missing=("", "?", "N/A"))
 
 def found(tables: dict, reading: Reading = READING, threads: int = 2) -> tuple[IdentifyingColumn, ...]:
     problems: list = []
-    with connected() as con:
+    with connect() as con:
         con.execute(f"SET threads = {threads}")
         sources = open_all(con, tables, reading, problems)
         assert not problems
@@ -67,7 +67,7 @@ def test_no_value_stands_in_a_finding(planted):
 
 
 def test_planted_names_are_not_those_of_the_package():
-    names = {folded(name) for language in LANGUAGES.values() for name in language.given}
+    names = {fold_text(name) for language in LANGUAGES.values() for name in language.given}
     assert len(names & GIVEN_NAMES) < len(names) / 2
 
 

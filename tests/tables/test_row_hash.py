@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cvpl.tables.keys import hash_columns, mixed
+from cvpl.tables.keys import hash_columns, mix_bits
 
 WORD = (1 << 64) - 1
 
@@ -24,7 +24,7 @@ def by_hand(words):
 def test_the_mixing_is_that_of_splitmix64():
     """The first numbers that SplitMix64 gives from the seed 1234567, as its author publishes them."""
     seeds = np.array([1234567], dtype=np.uint64) + np.arange(3, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    assert mixed(seeds).tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert mix_bits(seeds).tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 @pytest.mark.parametrize("width", [0, 1, 2, 7])

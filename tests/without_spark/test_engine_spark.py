@@ -28,11 +28,11 @@ from cvpl.spark.attack_searches import can_be_searched
 from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster import job_failure, rows_per_task, shared_searches
 from cvpl.spark.densities import CombinedDensities, read_densities
-from cvpl.spark.guarding import Guarded, guarded
+from cvpl.spark.guarding import GuardedTask, run_guarded
 from cvpl.spark.one_task import SentTable, TablePacker, TableTask, temporary_files_of_the_executor
 from cvpl.spark.session import check_java, check_packages
 from cvpl.spark.sharing import Sharing
-from cvpl.tables.source.connection import connected
+from cvpl.tables.source.connection import connect
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import OwnParquet, is_spark_frame, open_source
 from cvpl.workflows.planned_audit import check_tables, read_tables
@@ -198,7 +198,7 @@ def answer(question):
 
 def test_a_task_has_the_tables_by_their_roles_and_names():
     def question(tables):
-        with connected() as con:
+        with connect() as con:
             sources = [open_source(con, table, role, Reading()) for role, table in tables.items()]
             rows = [con.table(source.table).order(source.position).fetchall() for source in sources]
         return [(source.name, list(source.types), source.rows) for source in sources], rows
@@ -278,7 +278,7 @@ def test_the_error_of_a_task_tells_its_place_and_no_cell(monkeypatch):
         yield from ()
         fail()
 
-    for failing in (lambda: guarded(fail, None), lambda: list(Guarded(batches)(iter([])))):
+    for failing in (lambda: run_guarded(fail, None), lambda: list(GuardedTask(batches)(iter([])))):
         with pytest.raises(
             InternalError, match=r"a task failed \(ValueError at tests.without_spark.test_engine_spark:\d+\)"
         ) as caught:
@@ -286,7 +286,7 @@ def test_the_error_of_a_task_tells_its_place_and_no_cell(monkeypatch):
         assert caught.value.__cause__ is None and caught.value.__suppress_context__
     monkeypatch.setenv("CVPL_DEBUG", "1")
     with pytest.raises(ValueError, match="Anna"):
-        guarded(fail, None)
+        run_guarded(fail, None)
 
 
 def test_a_job_that_spark_gave_up_is_told_without_its_text():
@@ -301,7 +301,7 @@ def test_a_job_that_spark_gave_up_is_told_without_its_text():
 
 def test_a_file_of_our_own_has_the_name_of_its_table_and_no_fingerprint(tmp_path):
     parquet.write_table(pa.table({"a": ["x"] * 100_000}), tmp_path / "0.parquet")
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, OwnParquet(tmp_path, "lake.people"), "original", Reading())
         assert (source.name, source.rows, source.fingerprint, source.state) == ("lake.people", 100_000, None, None)
         assert list(source.types) == ["a"]

@@ -30,7 +30,7 @@ from cvpl.result import BenchmarkResult, BenchmarkRow, benchmark_schema
 from cvpl.result.file import read_any, read_result
 from cvpl.workflows.benchmark import benchmark as benchmarking
 from cvpl.workflows.benchmark import leaderboard as fingerprinting
-from cvpl.workflows.benchmark.leaderboard import KeptResults, fingerprint, in_order
+from cvpl.workflows.benchmark.leaderboard import KeptResults, fingerprint, rank_rows
 from examples import examples
 from shared_data import SHARED, needs_data
 
@@ -148,7 +148,7 @@ def placed(result, *ends):
         )
         for at, (low, risk, high) in enumerate(ends)
     ]
-    return [(item.name, item.place.first, item.place.last) for item in in_order(rows)]
+    return [(item.name, item.place.first, item.place.last) for item in rank_rows(rows)]
 
 
 @pytest.mark.parametrize(
@@ -175,13 +175,13 @@ def test_releases_are_ranked_by_risk_whatever_their_other_figures_are(result):
     ]
     assert turned[0].linkage_rate.estimate > turned[1].linkage_rate.estimate
     assert turned[0].power.power > turned[1].power.power
-    assert [item.name for item in in_order(turned)] == ["b", "a"]
+    assert [item.name for item in rank_rows(turned)] == ["b", "a"]
 
 
 def test_risks_at_different_false_rates_are_not_ranked_against_each_other_and_the_rate_is_named(result):
     low, high = row(result, "low"), row(result, "high")
     other = high.model_copy(update={"risk": high.risk.model_copy(update={"false_rate": 0.10})})
-    found = in_order([low, other])
+    found = rank_rows([low, other])
     assert [(item.place.first, item.place.last, place(item, found)) for item in found] == [(1, 1, "1 of 1")] * 2
     cells = [row[2] for row in risk_table("x", found).rows]
     assert ", at" not in cells[0] and cells[1].endswith(", at 10%")
@@ -210,7 +210,7 @@ def test_a_release_of_too_few_rows_is_not_assessable_and_has_no_place(folders, t
 def test_releases_with_different_controls_are_not_ranked_against_each_other(result):
     low, high = row(result, "low"), row(result, "high")
     other = high.inputs | {"control": high.inputs["control"].model_copy(update={"sha256": "other"})}
-    found = in_order([low, high.model_copy(update={"inputs": other})])
+    found = rank_rows([low, high.model_copy(update={"inputs": other})])
     assert [(item.place.first, item.place.last, place(item, found)) for item in found] == [(1, 1, "1 of 1")] * 2
 
 

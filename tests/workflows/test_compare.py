@@ -45,7 +45,7 @@ from cvpl.reports.terminal import show
 from cvpl.result import Contributions, Finding, Places, Risk, comparison_schema
 from cvpl.result.publishing import Disclosure
 from cvpl.wording import printable
-from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.compare.ranking import ReleaseFigures, rank
 from cvpl.workflows.made_tables import CONFIG as DEMO
 from examples import TIMES
 from shared_data import SHARED
@@ -110,25 +110,25 @@ def world(rng, shared, originals=600, controls=500):
     return found
 
 
-def describe(scores, asked=None, units=None, figure="power"):
+def describe(scores, asked=None, clusters=None, figure="power"):
     mine, base = scores
     rows = asked or SearchedRows(np.arange(len(mine)), np.arange(len(base)), (len(mine), len(base)))
-    kind = "people" if units is None else "groups"
-    own, theirs = (None, None) if units is None else units
+    kind = "people" if clusters is None else "groups"
+    own, theirs = (None, None) if clusters is None else clusters
     spread = Uncertainty(Sample(mine, own, kind), Sample(base, theirs, kind), "control")
     return power_estimate(spread, rows, 0.05) if figure == "power" else attributable_estimate(spread, rows, 1.0)
 
 
-def slow_correlation(first, second, unit_of):
-    """Σ_u A_u B_u / sqrt(V_A V_B) in plain loops; `unit_of` tells the unit of ("original" or "control", row)."""
+def slow_correlation(first, second, cluster_of):
+    """Σ_u A_u B_u / sqrt(V_A V_B) in plain loops; `cluster_of` tells the cluster of ("original" or "control", row)."""
     sums = []
     for item in (first, second):
-        units = {}
+        clusters = {}
         for table, values in (("original", item.originals), ("control", item.controls)):
             for row, value in enumerate(values):
-                name = unit_of(table, row)
-                units[name] = units.get(name, 0.0) + float(value)
-        sums.append(units)
+                name = cluster_of(table, row)
+                clusters[name] = clusters.get(name, 0.0) + float(value)
+        sums.append(clusters)
     shared = sum(value * sums[1][name] for name, value in sums[0].items())
     return shared / (first.variance * second.variance) ** 0.5
 
@@ -163,10 +163,10 @@ def test_the_correlation_is_that_of_plain_loops(figure):
 
 def test_the_correlation_over_groups_is_that_of_plain_loops():
     rng = np.random.default_rng(1)
-    units = rng.integers(80, size=600), rng.integers(80, 150, size=500)
-    first, second = (describe(item, units=units) for item in world(rng, 0.8))
-    expected = slow_correlation(first, second, lambda table, row: int(units[table == "control"][row]))
-    assert correlation(first, second, units) == pytest.approx(expected, rel=1e-12)
+    clusters = rng.integers(80, size=600), rng.integers(80, 150, size=500)
+    first, second = (describe(item, clusters=clusters) for item in world(rng, 0.8))
+    expected = slow_correlation(first, second, lambda table, row: int(clusters[table == "control"][row]))
+    assert correlation(first, second, clusters) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("shared", [0.0, 0.9])
@@ -471,7 +471,7 @@ def risk_at(estimate, false_rate, basis="control"):
 )
 def test_a_risk_that_is_read_otherwise_than_the_others_has_no_place_and_says_why(compared, odd, words):
     one = compared.releases[0]
-    found = ranked([stood(one, "odd", odd), stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
+    found = rank([stood(one, "odd", odd), stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
     assert [release.name for release in found.releases] == ["b", "a", "odd"]
     places = [release.risk_places for release in found.releases]
     assert [place and (place.first, place.last) for place in places] == [
@@ -488,7 +488,7 @@ def test_a_release_that_hides_something_from_the_attackers_has_no_place(compared
     one = compared.releases[0].model_copy(update={"preflight": []})
     unseen = Finding(check="unread_columns", closes_gate=True, message="no attacker can read column 'x'")
     blind = stood(one.model_copy(update={"preflight": [unseen]}), "blind", risk_at(0.0, 0.05))
-    found = ranked([blind, stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
+    found = rank([blind, stood(one, "a", risk_at(0.2, 0.05)), stood(one, "b", risk_at(0.4, 0.05))])
     assert [release.name for release in found.releases] == ["b", "a", "blind"]
     assert found.releases[-1].unranked == "its risk is not known: no attacker can read column 'x'"
     assert found.releases[-1].risk_places is None and "blind" not in found.frontier
@@ -498,7 +498,7 @@ def test_a_release_that_hides_something_from_the_attackers_has_no_place(compared
 
 def test_of_two_risks_at_different_rates_the_one_at_the_smaller_rate_is_ranked(compared):
     one = compared.releases[0]
-    found = ranked([stood(one, "at 10%", risk_at(0.9, 0.10)), stood(one, "at 5%", risk_at(0.2, 0.05))])
+    found = rank([stood(one, "at 10%", risk_at(0.9, 0.10)), stood(one, "at 5%", risk_at(0.2, 0.05))])
     assert [(release.name, release.risk_places is None) for release in found.releases] == [
         ("at 5%", False),
         ("at 10%", True),

@@ -28,7 +28,13 @@ from cvpl.workflows.made_tables import CONFIG as DEMO
 from cvpl.workflows.made_tables import Protector
 from cvpl.workflows.surface import sweep
 from cvpl.workflows.surface.strengths import mechanism_sweep
-from cvpl.workflows.surface.sweep import HIGH_SENSITIVITY, isolated, rises, steep_cells, weakest_inside
+from cvpl.workflows.surface.sweep import (
+    HIGH_SENSITIVITY,
+    isolated_settings,
+    rising_settings,
+    steep_cells,
+    weakest_inside,
+)
 from examples import TIMES, examples_apart
 
 ROWS = 300
@@ -100,7 +106,7 @@ def shown(result, width):
 )
 def test_the_weakest_setting_is_the_one_from_which_on_all_are_inside(inside, weakest, alone):
     assert weakest_inside(inside) == weakest
-    assert isolated(inside) == alone
+    assert isolated_settings(inside) == alone
 
 
 @pytest.mark.parametrize(
@@ -132,7 +138,7 @@ def test_a_cell_is_steep_where_a_neighbour_differs_by_more(rates, steep):
     ],
 )
 def test_where_the_risk_rises_with_strength_is_reported(risks, expected):
-    assert rises(risks) == expected
+    assert rising_settings(risks) == expected
 
 
 # The surface is what audits done one by one say

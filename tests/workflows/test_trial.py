@@ -23,9 +23,9 @@ import cvpl
 from cvpl.answers.sentences import trial_answer
 from cvpl.cli.main import run
 from cvpl.config.loading import load
-from cvpl.workflows.draws.mechanism import CommandStopped, CommandTimeout, filled, run_command, split_command
-from cvpl.workflows.trial.assembly import balanced, coins
-from cvpl.workflows.trial.rounds import canonical_units, draw_seed, read_people
+from cvpl.workflows.draws.mechanism import CommandStopped, CommandTimeout, fill_placeholders, run_command, split_command
+from cvpl.workflows.trial.assembly import coins, draw_balanced
+from cvpl.workflows.trial.rounds import canonical_clusters, draw_seed, read_people
 from trial_people import CONFIG, PEOPLE, drawn
 
 COPY = "cp {input} {output}"
@@ -103,7 +103,7 @@ def runs(file):
 
 @pytest.mark.parametrize("rounds", [2, 5, 8])
 def test_balanced_rounds_are_complementary_in_pairs_and_everybody_is_in_for_half_of_them(rounds):
-    inside = balanced(101, rounds, 3)
+    inside = draw_balanced(101, rounds, 3)
     for first in range(0, rounds - 1, 2):
         assert (inside[:, first] ^ inside[:, first + 1]).all()
     assert set(inside[:, : rounds - rounds % 2].sum(axis=1)) == {rounds // 2}
@@ -128,9 +128,9 @@ def test_the_order_of_rows_does_not_decide_who_is_in(tmp_path):
     for at, frame in enumerate((people, mixed)):
         frame.to_csv(tmp_path / f"{at}.csv", index=False)
         found = read_people(tmp_path / f"{at}.csv", load(config))
-        assert found.grouped and found.units == 67
-        units.append(dict(zip(frame.who, found.unit, strict=True)))
-        homes = pd.Series(found.unit).groupby(frame.home.to_numpy()).nunique()
+        assert found.grouped and found.clusters == 67
+        units.append(dict(zip(frame.who, found.cluster, strict=True)))
+        homes = pd.Series(found.cluster).groupby(frame.home.to_numpy()).nunique()
         assert (homes == 1).all()
     assert units[0] == units[1]
 
@@ -138,7 +138,7 @@ def test_the_order_of_rows_does_not_decide_who_is_in(tmp_path):
 def test_units_are_numbered_by_their_smallest_key_and_then_by_their_sum():
     keys = np.array([9, 1, 5, 1, 3], dtype=np.uint64)
     codes = np.array([7, 7, 2, 4, 4])  # keys {9, 1}, {5}, {1, 3}
-    assert canonical_units(keys, codes).tolist() == [1, 1, 2, 0, 0]
+    assert canonical_clusters(keys, codes).tolist() == [1, 1, 2, 0, 0]
 
 
 def test_a_table_of_too_few_people_is_refused(tmp_path):
@@ -295,7 +295,7 @@ def test_the_order_of_rows_changes_no_figure(tmp_path):
 
 def test_a_command_is_split_without_a_shell_and_only_its_places_are_filled(tmp_path):
     words = split_command("prog '--in={input}' {output} --seed {seed} '{other}' '$HOME'")
-    assert filled(words, tmp_path / "a b", tmp_path / "c", 7) == [
+    assert fill_placeholders(words, tmp_path / "a b", tmp_path / "c", 7) == [
         "prog", f"--in={tmp_path / 'a b'}", str(tmp_path / "c"), "--seed", "7", "{other}", "$HOME",
     ]  # fmt: skip
 

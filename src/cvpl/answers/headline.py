@@ -37,7 +37,7 @@ def headline(result: AuditResult) -> Headline | None:
     assessable.
     """
     if result.verdict.kind in ("linkable", "indistinguishable_from_zero"):
-        return _of_risk(headline_risk(result))
+        return _risk_headline(headline_risk(result))
     best = result.best_candidate
     if result.verdict.kind == "not_assessable" or best is None or best.low is None or best.high is None:
         return None
@@ -54,7 +54,7 @@ def headline_risk(result: AuditResult) -> Risk | None:
     return risk
 
 
-def _of_risk(risk: Risk | None) -> Headline | None:
+def _risk_headline(risk: Risk | None) -> Headline | None:
     if risk is None or risk.low is None or risk.high is None:
         return None
     return Headline("risk", risk.estimate, risk.low, risk.high, risk.power, risk.attacker)
@@ -136,7 +136,7 @@ def risk_ruler(result: AuditResult) -> Ruler | None:
     k = result.suppress_below
     value = f"{percent(found.estimate, k=k)} ({span(found.low, found.high)})"
     marks = [
-        Mark("release", "this release", _clipped(found.estimate), value, _clipped(found.low), _clipped(found.high)),
+        Mark("release", "this release", _clip(found.estimate), value, _clip(found.low), _clip(found.high)),
         *_references(result, found),
         *_limit(result, "risk" if found.kind == "risk" else "top1_hit_rate"),
     ]
@@ -158,8 +158,8 @@ def _references(result: AuditResult, found: Headline) -> list[Mark]:
         ends = scale_ends(result) if result.risk is not None and result.risk.attacker == found.attacker else None
         marks = [Mark("chance", "chance", 0.0, "0% (as strangers)")]
         if ends is not None and result.risk is not None and result.risk.estimate == found.estimate:
-            marks.append(Mark("nobody", "test release with nobody in it", _clipped(ends[0]), percent(ends[0])))
-            marks.append(Mark("originals", "the originals as they are", _clipped(ends[1]), percent(ends[1])))
+            marks.append(Mark("nobody", "test release with nobody in it", _clip(ends[0]), percent(ends[0])))
+            marks.append(Mark("originals", "the originals as they are", _clip(ends[1]), percent(ends[1])))
         return marks
     guess = 1 / max(1, result.inputs["protected"].rows)
     marks = [Mark("chance", "a blind guess", guess, percent(guess))]
@@ -171,10 +171,10 @@ def _references(result: AuditResult, found: Headline) -> list[Mark]:
 
 def _limit(result: AuditResult, figure: str) -> list[Mark]:
     limits = [policy.max for policy in result.policies if policy.figure == figure and policy.max is not None]
-    return [Mark("limit", "policy limit", _clipped(min(limits)), percent(min(limits)))] if limits else []
+    return [Mark("limit", "policy limit", _clip(min(limits)), percent(min(limits)))] if limits else []
 
 
-def _clipped(value: float) -> float:
+def _clip(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 

@@ -21,7 +21,7 @@ from cvpl.result.comparison import BenchmarkRow, ComparedRelease, ComparisonResu
 from cvpl.result.figures import Power
 from cvpl.result.setting import Contribution
 from cvpl.result.verdict import BestCandidate, Risk
-from cvpl.wording import FIGURES, counted, percent, printable, span
+from cvpl.wording import FIGURES, count_phrase, percent, printable, span
 
 LOST = 0.5
 """A utility figure below this, from 0 to 1, is called lost."""
@@ -40,7 +40,7 @@ def recommendation(result: ComparisonResult) -> str:
 
     Releases are compared by what can be measured: the risk with a control, else how often the best candidate is right.
     """
-    ranked = _ranked(result)
+    ranked = _ranked_releases(result)
     if not ranked:
         return "The releases cannot be ranked: none of them has a known risk."
     return " ".join([_lowest(result, ranked), *_high(result, ranked[0]), *([policy_sentence(result) or ""])]).strip()
@@ -48,21 +48,21 @@ def recommendation(result: ComparisonResult) -> str:
 
 def reservations(result: ComparisonResult) -> list[str]:
     """What has to be said beside the recommendation: costs of tied releases, releases without a rank, and the basis."""
-    ranked, parts = _ranked(result), []
+    ranked, parts = _ranked_releases(result), []
     least = _least(ranked)
     if len(least) > 1:
         for release in least[:_MANY]:
             if against := costs(release):
                 parts.append(f"'{printable(release.name)}': {'; '.join(against)}.")
     if rest := len(result.releases) - len(ranked):
-        parts.append(f"{counted(rest, 'release')} cannot be ranked.")
+        parts.append(f"{count_phrase(rest, 'release')} cannot be ranked.")
     if ranked and all(release.risk is not None and release.risk.basis == "true_matches" for release in ranked):
         why = "The control is too small" if "control" in result.inputs else "There is no control"
         parts.append(f"{why}, so the order follows how often the best candidate is the right person.")
     return parts
 
 
-def _ranked(result: ComparisonResult) -> list[ComparedRelease]:
+def _ranked_releases(result: ComparisonResult) -> list[ComparedRelease]:
     return [release for release in best_first(result) if release.risk_places is not None]
 
 
@@ -77,7 +77,7 @@ def policy_sentence(result: ComparisonResult) -> str | None:
     if not judged:
         return None
     limits = _limits(judged[0].policies)
-    met = [release for release in judged if meets(release)]
+    met = [release for release in judged if meets_policies(release)]
     if not met:
         return f"None meets the policy ({limits})."
     if len(met) == 1:
@@ -93,7 +93,7 @@ def policy_sentence(result: ComparisonResult) -> str | None:
     return f"{words}."
 
 
-def meets(release: ComparedRelease) -> bool | None:
+def meets_policies(release: ComparedRelease) -> bool | None:
     """Whether a release meets all policies of the comparison; None if there is none."""
     return all(outcome.met for outcome in release.policies) if release.policies else None
 
@@ -136,7 +136,7 @@ def _lowest(result: ComparisonResult, ranked: Sequence[ComparedRelease]) -> str:
     """The release, or the releases, that may have the lowest figure."""
     least = _least(ranked)
     best, values = least[0], [compared_figure(release, result.suppress_below) for release in least]
-    against, name = costs(best), _named(values[0])
+    against, name = costs(best), _figure_name(values[0])
     but = f", but {' and '.join(against[:2])}" if against else ""
     if len(ranked) == 1:
         ends = f"95% interval {values[0].interval}" if values[0].interval else "without an interval"
@@ -160,7 +160,7 @@ def _high(result: ComparisonResult, best: ComparedRelease) -> list[str]:
     return [f"Even there, the best candidate is right for more than {HIGH:.0%} of the people."]
 
 
-def _named(figure: ReleaseFigure) -> str:
+def _figure_name(figure: ReleaseFigure) -> str:
     return "Risk" if figure.kind == "risk" else "Risk by the true matches"
 
 
@@ -364,14 +364,14 @@ def column_effects(result: AuditResult) -> ColumnEffects:
     """
     columns = result.feature_contribution.columns
     if result.control is None and any(item.top1_drop is not None for item in columns):
-        return ColumnEffects("top1_hit_rate", _hits(result), _sorted(columns, "top1_drop"))
+        return ColumnEffects("top1_hit_rate", _hits(result), _sort_drops(columns, "top1_drop"))
     risk, own = headline_risk(result), result.power_at(FALSE_RATE)
     if risk is None or risk.basis != "control" or own is None:
-        return ColumnEffects("power", None if own is None else own.power, _sorted(columns, "power_drop"))
+        return ColumnEffects("power", None if own is None else own.power, _sort_drops(columns, "power_drop"))
     # The published risk and power are rounded on their own: the one on the card is taken where it is the same figure.
     same = risk.attacker == result.attacker and risk.false_rate == FALSE_RATE
     before = risk.estimate if same else own.beyond_chance[0]
-    return ColumnEffects("risk", before, _sorted(columns, "power_drop", 1 / (1 - FALSE_RATE)))
+    return ColumnEffects("risk", before, _sort_drops(columns, "power_drop", 1 / (1 - FALSE_RATE)))
 
 
 def _hits(result: AuditResult) -> float | None:
@@ -381,7 +381,7 @@ def _hits(result: AuditResult) -> float | None:
     return None if result.truth is None else result.truth.top1_hit_rate
 
 
-def _sorted(columns: list[Contribution], field: DropField, times: float = 1.0) -> dict[str, ColumnDrop]:
+def _sort_drops(columns: list[Contribution], field: DropField, times: float = 1.0) -> dict[str, ColumnDrop]:
     found = {item.column: drop for item in columns if (drop := drop_of(item, field)) is not None}
     return {
         name: ColumnDrop(drop.drop * times, *(None if end is None else end * times for end in (drop.low, drop.high)))

@@ -15,7 +15,7 @@ from cvpl.result.mechanisms import (
     TrialResult,
 )
 from cvpl.result.setting import Warning_
-from cvpl.wording import UNKNOWN, count_in, counted, percent, points, printable, share_in, span
+from cvpl.wording import UNKNOWN, count_in, count_phrase, percent, points, printable, share_in, span
 
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 FIGURES = {"risk": "risk", "attributable_rate": "attributable rate", "linkage_rate": "linkage rate"}
@@ -25,7 +25,7 @@ _CHANCE = "but not at a stronger setting, so this may be chance."
 
 def surface_answer(result: SurfaceResult) -> str:
     """The outcome of the sweep: the weakest setting that meets the target or, without one, how the risk falls."""
-    return _course(result) if result.target is None else _met(result, result.target)
+    return _course(result) if result.target is None else _target_sentence(result, result.target)
 
 
 def reservations(result: SurfaceResult) -> list[str]:
@@ -39,9 +39,9 @@ def reservations(result: SurfaceResult) -> list[str]:
             parts.append(f"It was audited with all {among} attackers; '{name}' is the strongest there.")
     if target is not None and target.isolated:
         also = "also " if target.weakest is not None else ""
-        parts.append(f"The risk is {also}below at {_named(target.isolated)}, {_CHANCE}")
+        parts.append(f"The risk is {also}below at {_printable_list(target.isolated)}, {_CHANCE}")
     if result.rises_at:
-        parts.append(_not_monotone(result))
+        parts.append(_monotonicity_sentence(result))
     return parts
 
 
@@ -69,7 +69,7 @@ def gathered_warnings(result: SurfaceResult) -> list[tuple[Warning_, str]]:
             found.setdefault(key, (warning, []))[1].append(row.strength)
     gathered = [(warning, "") for warning in result.warnings]
     for warning, (first, *others) in found.values():
-        where = f" (At {named(first)}{f'; also at {_named(others)}' if others else ''}.)"
+        where = f" (At {printable_strength(first)}{f'; also at {_printable_list(others)}' if others else ''}.)"
         gathered.append((warning, "" if len(others) + 1 == len(result.settings) and not _figures(warning) else where))
     return gathered
 
@@ -99,7 +99,7 @@ def risk_read(result: SurfaceResult) -> str:
     return f"Risk: the share of people linked because of the release, beyond chance ({rate:.0%} of the control)."
 
 
-def named(strength: Strength) -> str:
+def printable_strength(strength: Strength) -> str:
     """A strength in printable form."""
     return printable(str(strength))
 
@@ -119,16 +119,16 @@ def _course(result: SurfaceResult) -> str:
     if result.sweep == "blocking":
         risks = [row.shown.estimate for row in result.settings if row.shown.estimate is not None]
         ends = span(min(risks, default=None), max(risks, default=None)) or "not known"
-        return f"Over {counted(len(result.settings), 'blocking')} the {FIGURES[first.judged]} is {ends}."
-    text = f"At {named(first.strength)}, the weakest, the {_setting_risk(first)}"
+        return f"Over {count_phrase(len(result.settings), 'blocking')} the {FIGURES[first.judged]} is {ends}."
+    text = f"At {printable_strength(first.strength)}, the weakest, the {_setting_risk(first)}"
     return (
-        f"{text}; at {named(last.strength)}, the strongest, the {_setting_risk(last)}."
+        f"{text}; at {printable_strength(last.strength)}, the strongest, the {_setting_risk(last)}."
         if first is not last
         else f"{text}."
     )
 
 
-def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
+def _target_sentence(result: SurfaceResult, target: SurfaceTarget) -> str:
     limit = percent(target.rate)
     if result.sweep == "blocking":
         outside = [row for row in result.settings if not row.safe]
@@ -137,30 +137,33 @@ def _met(result: SurfaceResult, target: SurfaceTarget) -> str:
             every = f"all {whole} blockings" if whole > 1 else "the one blocking"
             return f"Under {every} the risk stays at or below {limit}."
         return (
-            f"Under {len(outside)} of {counted(len(result.settings), 'blocking')} the risk is above {limit}, or not "
+            f"Under {len(outside)} of {count_phrase(len(result.settings), 'blocking')} the risk is above {limit}, "
+            "or not "
             "reliably below it. The attacker chooses the blocking, so the highest risk counts."
         )
     weakest = target.weakest
     if weakest is None:
         last = result.settings[-1]
         text = f"No setting that was tried reliably stays at or below {limit}."
-        return f"{text} At {named(last.strength)}, the strongest, the {_setting_risk(last, target.rate)}."
+        return f"{text} At {printable_strength(last.strength)}, the strongest, the {_setting_risk(last, target.rate)}."
     ends = span(weakest.low, weakest.high)
     return (
-        f"The weakest setting that meets {limit} is {printable(result.mechanism)} at {named(weakest.strength)}: the "
+        f"The weakest setting that meets {limit} is {printable(result.mechanism)} at "
+        f"{printable_strength(weakest.strength)}: the "
         f"{FIGURES[weakest.figure]} is {percent(weakest.estimate)} (95% interval {ends}), and the utility is "
         f"{score(weakest.utility.mean)} of 1."
     )
 
 
-def _not_monotone(result: SurfaceResult) -> str:
+def _monotonicity_sentence(result: SurfaceResult) -> str:
     rows = [row for row in result.settings if row.shown.estimate is not None]
     steps = [(before, row) for before, row in pairwise(rows) if row.strength in result.rises_at]
     most = max((row.shown.estimate or 0.0) - (before.shown.estimate or 0.0) for before, row in steps)
     beyond = any(_exceeds(row.shown.low, before.shown.high) for before, row in steps)
     return (
-        f"The {figure_shown(result)} does not always fall with strength: it rises at {_named(result.rises_at)}, by up "
-        f"to {points(most).lstrip('+')} points, {'beyond error' if beyond else 'which may be sampling error'}."
+        f"The {figure_shown(result)} does not always fall with strength: "
+        f"it rises at {_printable_list(result.rises_at)}, by up to {points(most).lstrip('+')} points, "
+        f"{'beyond error' if beyond else 'which may be sampling error'}."
     )
 
 
@@ -176,8 +179,8 @@ def _setting_risk(row: SurfaceSetting, target: float | None = None) -> str:
     return text + (f", but {printable(row.doubts[0])}" if row.doubts and low else "")
 
 
-def _named(strengths: list[Strength]) -> str:
-    return ", ".join(named(strength) for strength in strengths)
+def _printable_list(strengths: list[Strength]) -> str:
+    return ", ".join(printable_strength(strength) for strength in strengths)
 
 
 _NAMES = {"command": "the command", "function": "the function", "built_in": "the mechanism"}
@@ -199,14 +202,14 @@ def _trial_risk(result: TrialResult) -> str:
     if risk.low > 0:
         people = count_in(risk.estimate, risk.low, None if blind is not None else risk.high)
         if blind is None:
-            return f"{people} can be linked because of {HALF}{_declared(result)}."
+            return f"{people} can be linked because of {HALF}{_declaration(result)}."
         return f"At least {people} can be linked because of {HALF}, and perhaps more: {printable(blind)}."
     if blind is not None:
         return f"The risk of {HALF} cannot be told: {printable(blind)}."
-    return f"The risk of {HALF} cannot be told from 0 (at most {share_in(max(0.0, risk.high))}){_declared(result)}."
+    return f"The risk of {HALF} cannot be told from 0 (at most {share_in(max(0.0, risk.high))}){_declaration(result)}."
 
 
-def _declared(result: TrialResult) -> str:
+def _declaration(result: TrialResult) -> str:
     """What was declared, and cannot be checked by a figure."""
     return "".join(f"; {printable(finding.message)}" for finding in result.preflight if not finding.closes_gate)
 
@@ -241,8 +244,10 @@ def stated_budget(budget: TrialBudget) -> str | None:
 def trial_setting(result: TrialResult) -> str:
     """What was run, how often, and by whom it was attacked."""
     rounds, finished = len(result.rounds), len(result.finished)
-    done = f"{finished} of {rounds} rounds" if finished < rounds else counted(rounds, "round")
-    who = counted(result.people, "person", "people") if result.unit == "row" else counted(result.people, "unit")
+    done = f"{finished} of {rounds} rounds" if finished < rounds else count_phrase(rounds, "round")
+    who = (
+        count_phrase(result.people, "person", "people") if result.unit == "row" else count_phrase(result.people, "unit")
+    )
     text = f"{done} with {who}, of whom about half are in each time and the others are the control."
     if result.attacker is not None:
         text += f" The strongest attacker is '{printable(result.attacker)}'"

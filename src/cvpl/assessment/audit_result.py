@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from cvpl import result as out
-from cvpl.assessment.decision import TableFigures, bounded, gate, notices, verdict_of_published, warning_sections
+from cvpl.assessment.decision import TableFigures, bound_risk, gate, notices, verdict_of_published, warning_sections
 from cvpl.assessment.diagnostics.all_diagnostics import Diagnostics
-from cvpl.assessment.diagnostics.release_questions import at_risk
+from cvpl.assessment.diagnostics.release_questions import rates_by_group
 from cvpl.assessment.disclosure import few_people
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.attack.attack import Attack
@@ -31,7 +31,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.evaluation.attack_figures import block_sizes, curve_points, evidence_shares, growth, truth_figures
 from cvpl.evaluation.control_likeness import ControlTests
 from cvpl.evaluation.measurement import Measurement
-from cvpl.evaluation.truth import population, top1_hit_rate, with_precision
+from cvpl.evaluation.truth import add_precision, population, top1_hit_rate
 from cvpl.operators.threshold import Calibrate
 from cvpl.result.publishing import Disclosure, RoundingGrid, grid_of
 from cvpl.result.questions import ComplianceStatus, Promise
@@ -78,7 +78,7 @@ def audit_result(
         certain=ensemble.certain,
         best_candidate=ensemble.best_candidate,
         preflight=judged.findings,
-        inputs=described(inputs),
+        inputs=describe_inputs(inputs),
         scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
         attacker=ensemble.headline,
         attacker_scenario=_attacker_scenario(resolved),
@@ -107,7 +107,7 @@ def audit_result(
         feature_contribution=found.contributions,
         control_likeness=None if judged.likeness is None else judged.likeness.figures,
         sensitivity=found.sensitivity,
-        at_risk=at_risk(found.subgroups.get(ensemble.headline), disclosure.k),
+        at_risk=rates_by_group(found.subgroups.get(ensemble.headline), disclosure.k),
         singling_out=found.singling_out,
         membership=found.membership,
         criteria=found.criteria,
@@ -123,10 +123,12 @@ def audit_result(
         quick=resolved.quick,
         suppress_below=disclosure.k,
     )
-    return _decided(disclosure.published(measured_figures), judged, resolved, inputs)
+    return _add_decisions(disclosure.published(measured_figures), judged, resolved, inputs)
 
 
-def _decided(told: out.AuditResult, judged: Assessment, resolved: ResolvedConfig, inputs: Inputs) -> out.AuditResult:
+def _add_decisions(
+    told: out.AuditResult, judged: Assessment, resolved: ResolvedConfig, inputs: Inputs
+) -> out.AuditResult:
     """The published figures with what is decided by them: the verdict, the policies, and comparisons with promises."""
     ensemble, findings, k = judged.ensemble, judged.findings, judged.disclosure.k
     decided = verdict_of_published(
@@ -152,12 +154,12 @@ def _decided(told: out.AuditResult, judged: Assessment, resolved: ResolvedConfig
     told = told.model_copy(
         update={
             "verdict": decided,
-            "risk": bounded(told.risk, findings),
-            "certain": bounded(told.certain, findings),
+            "risk": bound_risk(told.risk, findings),
+            "certain": bound_risk(told.certain, findings),
             "policy": policies[0] if policies else None,
             "policies": policies,
             "population": among,
-            "membership": with_precision(told.membership, among, k),
+            "membership": add_precision(told.membership, among, k),
         }
     )
     return told.model_copy(update={"compliance": compliance(told, inputs.evaluation.matches)})
@@ -326,15 +328,15 @@ def compliance(result: out.AuditResult, matches: TrueMatches | None) -> out.Comp
         *_matching(result, found, single=have_one_match(matches)),
         _singling_out(result, found),
         *_population(result, found),
-        *_secrets(result, found),
+        *_sensitive_rows(result, found),
         _linkage(result),
     ]
     if result.verdict.kind == "not_assessable":
-        rows = [row if row.status == "promises_nothing" else _without_attack(row) for row in rows]
+        rows = [row if row.status == "promises_nothing" else _row_without_attack(row) for row in rows]
     return out.Compliance(rows=rows, beyond=beyond)
 
 
-def _without_attack(row: out.ComplianceRow) -> out.ComplianceRow:
+def _row_without_attack(row: out.ComplianceRow) -> out.ComplianceRow:
     """The row of a release that is not assessable: no figure of an attacker counts."""
     return row.model_copy(update={"estimate": None, "low": None, "high": None, "status": "not_known"})
 
@@ -446,7 +448,7 @@ def _population(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Co
         yield row("presence", found.presence.high, min(1.0, found.presence.high + _step(result)))
 
 
-def _secrets(result: out.AuditResult, found: out.Criteria) -> Iterator[out.ComplianceRow]:
+def _sensitive_rows(result: out.AuditResult, found: out.Criteria) -> Iterator[out.ComplianceRow]:
     """L and t of each sensitive column, beside how often attackers guess it.
 
     They bound what a class tells, and not how often a guess is right, so no share of guesses contradicts them.
@@ -472,9 +474,9 @@ def _secrets(result: out.AuditResult, found: out.Criteria) -> Iterator[out.Compl
 
 
 def _best_guess(result: out.AuditResult, column: str) -> out.InferenceRow | None:
-    """The attacker who guesses a secret column most often; None if inference was not measured."""
-    secrets = [] if result.inference is None else result.inference.secrets
-    rows = [row for one in secrets if one.column == column for row in one.attackers if row.score == "accuracy"]
+    """The attacker who guesses a sensitive column most often; None if inference was not measured."""
+    attributes = [] if result.inference is None else result.inference.secrets
+    rows = [row for one in attributes if one.column == column for row in one.attackers if row.score == "accuracy"]
     return max(rows, key=lambda row: row.originals, default=None)
 
 
@@ -496,7 +498,7 @@ UNKNOWN = "unknown"
 """The version of a package that is not installed as one: run from its sources, or frozen into a program."""
 
 
-def described(inputs: Inputs) -> dict[str, out.Input]:
+def describe_inputs(inputs: Inputs) -> dict[str, out.Input]:
     """The tables by their role in the audit: name, size and, for a file, the SHA-256 of its bytes."""
     return {
         role: out.Input(

@@ -10,7 +10,7 @@ Several attackers' evidence joined into one score, by a logistic regression that
     score(x) = b0 + sum over members of b_k z_k(x)        z_k: the evidence of member k, standardized
 
 The regression separates originals (1) from controls (0). It is fitted on four fifths of the people and scores the last
-fifth, five times over, so that nobody is scored by a model that was fitted on them, or on somebody of their unit (a
+fifth, five times over, so that nobody is scored by a model that was fitted on them, or on somebody of their cluster (a
 household, an account). A score that was fitted on the people whom it scores would separate them even if the release had
 nothing to do with them.
 """
@@ -46,7 +46,7 @@ Ints = NDArray[np.int64]
 _DECIMALS = 9
 
 
-def compared(rate: float) -> float:
+def round_for_comparison(rate: float) -> float:
     """A rate up to the decimals in which attackers are compared: the last bits of a sum pick none."""
     return round(rate, _DECIMALS)
 
@@ -71,15 +71,15 @@ class AttackerOutcome:
         return tuple(self.valid.reasons) + (() if self.canaries is None else self.canaries.faults)
 
     def power_at(self, false_rate: float | None) -> float:
-        """Its power against the control at a false-positive rate, to compare it by; 0 if there is none."""
+        """The attacker's power against the control at a false-positive rate; 0 if there is none."""
         if false_rate is None or not self.measured.has_control:
             return 0.0
-        return compared(self.measured.power_at(false_rate))
+        return round_for_comparison(self.measured.power_at(false_rate))
 
     @property
     def top1(self) -> float:
-        """Its top-1 hit rate, to compare it by; 0 if unknown."""
-        return compared(best_candidate(self.measured) or 0.0)
+        """The attacker's top-1 hit rate, to compare it by; 0 if unknown."""
+        return round_for_comparison(best_candidate(self.measured) or 0.0)
 
 
 Some = TypeVar("Some")
@@ -111,12 +111,14 @@ def combine(
     first = strongest_member(able)
     if first is None or min(len(people), len(controls)) < FEWEST_PEOPLE:
         return None
-    seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
-    units = None if groups is None else (groups["original"][people], groups["control"][controls])
-    scores = _joined(
-        [_of_people(item.measured, people, controls) for item in able.values()], units, stream(seed, "combined")
+    seed, groups = resolved.config.seed, inputs.evaluation.groups.codes
+    clusters = None if groups is None else (groups["original"][people], groups["control"][controls])
+    scores = _joined_scores(
+        [_evidence_of_people(item.measured, people, controls) for item in able.values()],
+        clusters,
+        stream(seed, "combined"),
     )
-    member, control = _of_common(able[first].measured, inputs.pair, people, controls)
+    member, control = _attack_on_common_people(able[first].measured, inputs.pair, people, controls)
     done = CombinedAttack.of(member, scores, tuple(able), first)
     joined = measure(
         done,
@@ -144,7 +146,9 @@ def strongest_member(able: Mapping[str, AttackerOutcome]) -> str | None:
     return max(found, key=lambda name: found[name], default=None)
 
 
-def _of_common(measured: Measurement, pair: Pair, people: Ints, controls: Ints) -> tuple[Attack, BestCandidates | None]:
+def _attack_on_common_people(
+    measured: Measurement, pair: Pair, people: Ints, controls: Ints
+) -> tuple[Attack, BestCandidates | None]:
     """The attack of a member on these originals and controls; it is run again if it asked more.
 
     The samples of members are nested, so a smaller one is drawn again. Members that need reference people ask the other
@@ -170,7 +174,7 @@ def _common(able: Mapping[str, Some], rows: Callable[[Some], Ints]) -> Ints:
     return reduce(partial(np.intersect1d, assume_unique=True), (rows(item) for item in able.values()))
 
 
-def _of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Floats, Floats]:
+def _evidence_of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Floats, Floats]:
     """The evidence of a member for these originals and controls."""
     done, base = measured.attack, measured.base_scores
     assert base is not None  # noqa: S101 - only members with a control are combined
@@ -180,12 +184,12 @@ def _of_people(measured: Measurement, people: Ints, controls: Ints) -> tuple[Flo
     )
 
 
-def _joined(
-    members: list[tuple[Floats, Floats]], units: tuple[Ints, Ints] | None, rng: np.random.Generator
+def _joined_scores(
+    members: list[tuple[Floats, Floats]], clusters: tuple[Ints, Ints] | None, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The cross-fitted scores of originals and controls."""
     originals, controls = (np.column_stack(side) for side in zip(*members, strict=True))
-    folds = assign_folds(len(originals), len(controls), rng) if units is None else assign_folds(*units, rng)
+    folds = assign_folds(len(originals), len(controls), rng) if clusters is None else assign_folds(*clusters, rng)
     return cross_fitted(originals, controls, folds)
 
 
@@ -217,17 +221,17 @@ def combined_canaries(members: Mapping[str, CanaryOutcome | None], first: str, s
             for item in scores.values()
         ]
         asked = scores[first if first in same else same[0]]
-        mine, base = _joined(evidence, _units(asked), stream(seed, f"combined canary {number}"))
+        mine, base = _joined_scores(evidence, _clusters(asked), stream(seed, f"combined canary {number}"))
         joined.append((asked, mine, base))
     return joined_canaries(known[first], joined)
 
 
-def _units(asked: CanaryScores) -> tuple[Ints, Ints] | None:
-    """The units of the people whom a canary asked; None if each row is one."""
+def _clusters(asked: CanaryScores) -> tuple[Ints, Ints] | None:
+    """The clusters of the people whom a canary asked; None if each row is one."""
     mine, base = asked.spread.originals, asked.spread.base
-    if not mine.alike or mine.unit is None or base is None or base.unit is None:
+    if not mine.alike or mine.cluster is None or base is None or base.cluster is None:
         return None
-    return mine.unit, base.unit
+    return mine.cluster, base.cluster
 
 
 def _canary_scores(found: CanaryOutcome, number: int) -> CanaryScores:
@@ -247,16 +251,16 @@ _ROUNDING = 1e-12
 
 
 def assign_folds(originals: Ints | int, controls: Ints | int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """The fold of every original and every control: those of one unit are in one fold, and folds are of equal size.
+    """The fold of every original and every control: those of one cluster are in one fold, and folds are of equal size.
 
-    Units are given as codes in one numbering; a number of people means that each is a unit of their own.
+    Clusters are given as codes in one numbering; a number of people means that each is a cluster of their own.
     """
     if isinstance(originals, int) or isinstance(controls, int):
         sizes = (side if isinstance(side, int) else len(side) for side in (originals, controls))
         first, second = (rng.permutation(size) % FOLDS for size in sizes)
         return first, second
-    units = np.unique(np.concatenate([originals, controls]), return_inverse=True)[1]
-    folds = (rng.permutation(int(units.max(initial=-1)) + 1) % FOLDS)[units]
+    clusters = np.unique(np.concatenate([originals, controls]), return_inverse=True)[1]
+    folds = (rng.permutation(int(clusters.max(initial=-1)) + 1) % FOLDS)[clusters]
     return folds[: len(originals)], folds[len(originals) :]
 
 

@@ -83,7 +83,7 @@ def gate(
         found = (
             *closing,
             *doubts(ensemble, headline, one.figure),
-            *_without_control(ensemble, headline, one, disclosure),
+            *_doubts_without_control(ensemble, headline, one, disclosure),
         )
         judged = judge(one.figure, one.bound, one.limit, value, found, unknown)
         outcomes.append(policy_outcome(one, judged, attacker))
@@ -248,7 +248,7 @@ def _hits(ensemble: EnsembleOutcome) -> float:
     return best.estimate * share
 
 
-def _without_control(
+def _doubts_without_control(
     ensemble: EnsembleOutcome, headline: Measurement, policy: PolicyConfig, disclosure: Disclosure
 ) -> tuple[str, ...]:
     """Doubts without a control: a rate misses releases of equal records, so the top-1 hit rate must be low too."""
@@ -269,7 +269,7 @@ def figure_ends(measured: Measurement, figure: Figure, people: Subgroups | None)
     """The estimate and the upper end of a figure that a policy bounds."""
     if figure in FALSE_RATE_OF:
         at = FALSE_RATE_OF[figure]
-        return _of(None if measured.power is None else measured.power.get(at))
+        return _ends_of_figure(None if measured.power is None else measured.power.get(at))
     if figure == "maximum_subgroup_rate":
         if people is None:
             return None, None
@@ -277,13 +277,13 @@ def figure_ends(measured: Measurement, figure: Figure, people: Subgroups | None)
         return None if people.maximum.at_least else people.maximum.estimate, people.highest
     if figure == "top1_hit_rate":
         ends = measured.top1_interval
-        return _of(None if ends is None else replace(ends, value=best_candidate(measured)))
+        return _ends_of_figure(None if ends is None else replace(ends, value=best_candidate(measured)))
     if figure == "attributable_rate":
-        return _of(measured.attributable)
-    return _of(measured.rate)
+        return _ends_of_figure(measured.attributable)
+    return _ends_of_figure(measured.rate)
 
 
-def _of(figure: Estimate | None) -> Ends:
+def _ends_of_figure(figure: Estimate | None) -> Ends:
     """The figure and its upper end; without an interval a figure has too few people and is no estimate either."""
     return (None, None) if figure is None or figure.high is None else (figure.value, figure.high)
 
@@ -310,7 +310,7 @@ COPIES = {
 """The checks that look for rows of originals in the release, and what they found."""
 
 
-def bounded(risk: out.Risk | None, findings: Iterable[out.Finding]) -> out.Risk | None:
+def bound_risk(risk: out.Risk | None, findings: Iterable[out.Finding]) -> out.Risk | None:
     """The risk, but with 1 as its upper end if the attackers are blind: nothing bounds what they cannot see."""
     if risk is None or risk.high is None or blind(findings) is None:
         return risk

@@ -74,8 +74,8 @@ def _too_few(inputs: Inputs, k: int) -> bool:
 
 
 def _people(inputs: Inputs) -> dict[str, int]:
-    """The number of people in each table; where several rows are one unit, of units."""
-    pair, codes = inputs.pair, inputs.evaluation.unit.codes or {}
+    """The number of people in each table; where several rows are one cluster, of clusters."""
+    pair, codes = inputs.pair, inputs.evaluation.groups.codes or {}
     tables = {"original": pair.original, "protected": pair.protected, "control": pair.control}
     names = {"original": "originals", "protected": "protected", "control": "controls"}
     return {

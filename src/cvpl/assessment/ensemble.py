@@ -15,16 +15,16 @@ from functools import cached_property, partial
 from typing import TypedDict
 
 from cvpl import result as out
-from cvpl.assessment.combined import COMBINED, AttackerOutcome, combine, compared
+from cvpl.assessment.combined import COMBINED, AttackerOutcome, combine, round_for_comparison
 from cvpl.assessment.diagnostics.canaries import CanaryOutcome, CanaryReleases
-from cvpl.assessment.diagnostics.validity import SAMPLE, SCREENED, perturbed, validity
+from cvpl.assessment.diagnostics.validity import SAMPLE, SCREENED, perturbed_self_rate, validity
 from cvpl.assessment.planning.progress import Phase, ProgressCallback, labelled
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE, Estimate
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.evaluation.measurement import (
     Measurement,
     RiskReading,
@@ -154,7 +154,7 @@ class EnsembleOutcome:
         known = {name: rate for name, rate in hits.items() if rate is not None}
         if not known:
             return None
-        name = max(known, key=lambda key: compared(known[key]))
+        name = max(known, key=lambda key: round_for_comparison(known[key]))
         among = len(known) + len(self.screened)
         found = able[name].measured.top1_interval_at(1 - (1 - CONFIDENCE) / among) or Estimate(known[name])
         return BestCandidate.of(found, attacker=name, among=among)
@@ -184,12 +184,12 @@ class EnsembleOutcome:
             return ()
         if len(self.outcomes) == 1:
             return self.chosen.faults
-        return tuple(f"{fault} ({_named(names)})" for fault, names in self._by_fault().items())
+        return tuple(f"{fault} ({_attackers_in_words(names)})" for fault, names in self._by_fault().items())
 
     @property
     def disqualified(self) -> tuple[str, ...]:
         """Sentences on the attackers that do not count, one for each fault."""
-        return tuple(f"not counted: {_named(names)}; {fault}" for fault, names in self._by_fault().items())
+        return tuple(f"not counted: {_attackers_in_words(names)}; {fault}" for fault, names in self._by_fault().items())
 
     def _by_fault(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -200,7 +200,7 @@ class EnsembleOutcome:
         return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
 
 
-def _named(names: list[str]) -> str:
+def _attackers_in_words(names: list[str]) -> str:
     if len(names) > _MANY:
         return f"{len(names)} attackers"
     return ("attacker " if len(names) == 1 else "attackers ") + ", ".join(f"'{name}'" for name in names)
@@ -226,7 +226,7 @@ def run_attackers(
     shared, outcomes = shared or SharedWork(), {}
     planted = None
     if resolved.runs_canaries:
-        seed, groups = resolved.config.seed, inputs.evaluation.unit.codes
+        seed, groups = resolved.config.seed, inputs.evaluation.groups.codes
         planted = CanaryReleases(inputs.pair, seed, resolved.budget, groups)
     # Canaries need nothing but an attacker and its threshold, so they are audited beside the attacks.
     audited: dict[str, Callable[[], CanaryOutcome]] = {}
@@ -288,7 +288,7 @@ def run_attacker(
         most=resolved.max_queries(attacker, inputs.pair.protected.rows),
         progress=lambda share: progress(f"{Phase.SEARCHING}{label}", share),
         shared=shared,
-        draw=people_draw(inputs.evaluation.unit.codes),
+        draw=people_draw(inputs.evaluation.groups.codes),
     )
     control = done.search_control(lambda share: progress(f"{Phase.CONTROL}{label}", share))
     progress(f"{Phase.EVALUATING}{label}", None)
@@ -298,7 +298,7 @@ def run_attacker(
         control,
         grid=resolved.config.grid.values(),
         method=resolved.config.intervals.method,
-        groups=inputs.evaluation.unit.codes,
+        groups=inputs.evaluation.groups.codes,
         intervals=intervals,
     )
     return AttackerOutcome(measured, canaries=None, **_checks(measured, checked))
@@ -312,6 +312,6 @@ class _Checks(TypedDict):
 def _checks(measured: Measurement, most: int) -> _Checks:
     """Check the representation, with at most `most` originals in a perturbed copy."""
     done, truth = measured.attack, measured.truth
-    copied = perturbed(done, measured.threshold, stream(done.seed, "self-linkage perturbed"), most)
+    copied = perturbed_self_rate(done, measured.threshold, stream(done.seed, "self-linkage perturbed"), most)
     released = truth.has_match if truth is not None and truth.complete else None
     return {"copied": copied, "valid": validity(done, copied, stream(done.seed, "validity"), released=released)}

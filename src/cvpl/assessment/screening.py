@@ -19,18 +19,18 @@ from cvpl.assessment.ensemble import EnsembleOutcome, run_attackers
 from cvpl.assessment.planning.progress import SCREENING, ProgressCallback, prefix_progress
 from cvpl.attack.people_draw import EACH_ROW
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.randomness import stream
 from cvpl.tables.columns import Pair, Table
-from cvpl.tables.evaluation_only import EvaluationOnly, Unit
+from cvpl.tables.evaluation_only import EvaluationOnly, RowGroups
 from cvpl.tables.pair import Inputs
 
 LARGE = 50_000
-"""Attackers are tried first if the release has more records than this, ..."""
+"""Attackers are tried first if the release has more records than this."""
 PEOPLE, CONTROLS, RECORDS = 1_000, 2_000, 5_000
-"""... with so many people and controls, on this many other records besides the people's true matches, ..."""
+"""Attackers are tried with so many people and controls, on this many other records besides the true matches."""
 FINALISTS = 3
-"""... and this many of the strongest search the whole release, besides the one with the best top-1 hit rate."""
+"""This many of the strongest search the whole release, besides the one with the best top-1 hit rate."""
 
 Rows = NDArray[np.int64]
 
@@ -68,24 +68,24 @@ def part_of_inputs(inputs: Inputs, seed: int) -> Inputs:
     pair, matches = inputs.pair, inputs.evaluation.matches
     assert matches is not None  # noqa: S101 - checked in `screens`
     rng = stream(seed, "screening")
-    codes = inputs.evaluation.unit.codes
+    codes = inputs.evaluation.groups.codes
     draw = people_draw(codes)
     people = draw.sample("original", np.arange(pair.original.rows, dtype=np.int64), PEOPLE, rng)
     known = np.isin(matches.original, people)
     others = EACH_ROW.sample("original", np.arange(pair.protected.rows, dtype=np.int64), RECORDS, rng)
     released = np.union1d(matches.protected[known], others)
     places = np.searchsorted(people, matches.original[known]), np.searchsorted(released, matches.protected[known])
-    control, unit = None, {} if codes is None else {"original": codes["original"][people]}
+    control, groups = None, {} if codes is None else {"original": codes["original"][people]}
     if pair.control is not None:
         rows = draw.sample("control", np.arange(pair.control.rows, dtype=np.int64), CONTROLS, rng)
-        control = _some(pair.control, rows)
+        control = _take_rows(pair.control, rows)
         if codes is not None:
-            unit["control"] = codes["control"][rows]
-    part = Pair(_some(pair.original, people), _some(pair.protected, released), control)
+            groups["control"] = codes["control"][rows]
+    part = Pair(_take_rows(pair.original, people), _take_rows(pair.protected, released), control)
     matches = replace(matches, original=places[0], protected=places[1])
-    evaluation = EvaluationOnly(matches, Unit(unit or None))
+    evaluation = EvaluationOnly(matches, RowGroups(groups or None))
     return replace(inputs, pair=part, evaluation=evaluation)
 
 
-def _some(table: Table, rows: Rows) -> Table:
+def _take_rows(table: Table, rows: Rows) -> Table:
     return table if len(rows) == table.rows else table.take(rows)

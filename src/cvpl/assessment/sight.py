@@ -37,7 +37,7 @@ from cvpl.evaluation.rates import attributable_rate, power_at
 from cvpl.operators.alignment import RankForm
 from cvpl.operators.recoding import ColumnSight
 from cvpl.randomness import stream
-from cvpl.result.verdict import ALIKE, ALONE, COARSE, DECLARED, DISTURBED, SHIFTED, UNREAD, UNSEEN, unseen
+from cvpl.result.verdict import ALIKE, ALONE, COARSE, DECLARED, DISTURBED, SHIFTED, UNREAD, UNSEEN, blind_spots
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.keys import row_keys
 from cvpl.tables.pair import Inputs
@@ -45,17 +45,17 @@ from cvpl.tables.pair import Inputs
 Floats = NDArray[np.float64]
 
 PLANTED = 300
-"""The most originals that are planted, ..."""
+"""The largest number of originals that are planted."""
 CONTROLS = 600
-"""... the most controls that they are compared with, ..."""
+"""The largest number of controls that planted originals are compared with."""
 RELEASED = 10_000
-"""... and the most released records among which they are planted."""
+"""The largest number of released records among which originals are planted."""
 FEWEST = 50
 """With fewer originals or controls nothing is planted."""
 WELL_ABOVE_CHANCE = 0.15
-"""People count as found if this share of them is, beyond the controls that are linked by mistake, ..."""
+"""People count as found if this share of them is, beyond the controls that are linked by mistake."""
 HALF = 0.5
-"""... and at least this part of those whom an attacker finds who looks for the changed rows themselves."""
+"""People also count as found only if these are at least this part of those whom a search for the changed rows finds."""
 NOT_RECODED = (
     "if a synthesizer or noise made these values, and no key, code or other unit changed them, say so in the "
     "configuration (`recoded: false`)"
@@ -88,7 +88,7 @@ class PlantedPeople:
         return self.attainable < WELL_ABOVE_CHANCE
 
 
-def with_sight(
+def add_sight_findings(
     findings: Sequence[out.Finding], ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs
 ) -> list[out.Finding]:
     """The findings of the checks before the attack, and those on what the attackers cannot see."""
@@ -100,16 +100,23 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     """The findings on what the attackers cannot see; without a control, those on columns alone."""
     form = _form(ensemble, resolved, inputs.pair)
     if not _compared_with_control(ensemble, inputs):
-        columns = (*_unread(form, resolved), *_alone(form, resolved, ensemble, inputs.pair.original))
-        return [*columns, *_declared(form, resolved)]
-    found = [*_unread(form, resolved), *_originals(ensemble, inputs.pair.original), *_shifted(ensemble)]
+        columns = (
+            *_unread(form, resolved),
+            *_unrelated_columns_findings(form, resolved, ensemble, inputs.pair.original),
+        )
+        return [*columns, *_declared_columns_findings(form, resolved)]
+    found = [*_unread(form, resolved), *_originals(ensemble, inputs.pair.original), *_shift_findings(ensemble)]
     planted = planted_people(ensemble, form, resolved, inputs.pair)
     if planted is not None and not planted.coarse and not planted.seen:
         message = "the attackers do not find people whose rows were changed as the release changes its columns"
         found.append(out.Finding(check=UNSEEN, closes_gate=True, message=message))
-    elif planted is not None and not found and not _linked(ensemble):
+    elif planted is not None and not found and not _links_somebody(ensemble):
         found += _protection(planted, form)
-    return [*found, *_alone(form, resolved, ensemble, inputs.pair.original), *_declared(form, resolved)]
+    return [
+        *found,
+        *_unrelated_columns_findings(form, resolved, ensemble, inputs.pair.original),
+        *_declared_columns_findings(form, resolved),
+    ]
 
 
 def _protection(planted: PlantedPeople, form: RankForm) -> list[out.Finding]:
@@ -127,7 +134,7 @@ def _protection(planted: PlantedPeople, form: RankForm) -> list[out.Finding]:
     return [out.Finding(check=DISTURBED, closes_gate=False, message=message)]
 
 
-def _shifted(ensemble: EnsembleOutcome) -> list[out.Finding]:
+def _shift_findings(ensemble: EnsembleOutcome) -> list[out.Finding]:
     """Whether attackers that compare values at the release's granularity do not count since both tables lie apart."""
     apart = [
         name
@@ -140,7 +147,7 @@ def _shifted(ensemble: EnsembleOutcome) -> list[out.Finding]:
     return [out.Finding(check=SHIFTED, closes_gate=True, message=message, count=len(apart))]
 
 
-def _linked(ensemble: EnsembleOutcome) -> bool:
+def _links_somebody(ensemble: EnsembleOutcome) -> bool:
     """Whether somebody is linked by the originals' own rows, so that classes are not too coarse."""
     return ensemble.certain is not None or (ensemble.risk is not None and (ensemble.risk.low or 0.0) > 0)
 
@@ -150,18 +157,18 @@ def unseen_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
 
     The tables must have been read with checks.
     """
-    found = [*_of_tables(resolved, inputs), *sight_findings(ensemble, resolved, inputs)]
-    return [*unseen(found), *(finding for finding in found if finding.check == DECLARED)]
+    found = [*_table_findings(resolved, inputs), *sight_findings(ensemble, resolved, inputs)]
+    return [*blind_spots(found), *(finding for finding in found if finding.check == DECLARED)]
 
 
 def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
-    """Those of them that hold for any attacker: columns that cannot be read, or that stand under another name."""
+    """The findings that hold for any attacker: columns that cannot be read, or that stand under another name."""
     form = _form(ensemble, resolved, inputs.pair)
-    columns = (*_unread(form, resolved), *_alone(form, resolved, ensemble, inputs.pair.original))
-    return unseen([*_of_tables(resolved, inputs), *columns])
+    columns = (*_unread(form, resolved), *_unrelated_columns_findings(form, resolved, ensemble, inputs.pair.original))
+    return blind_spots([*_table_findings(resolved, inputs), *columns])
 
 
-def _of_tables(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+def _table_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """The findings of the checks before the attack, of which some are on what no attacker sees."""
     return [*unmatched_findings(inputs, disclosure_of(resolved, inputs)), *renamed_findings(resolved, inputs)]
 
@@ -177,7 +184,7 @@ def _form(ensemble: EnsembleOutcome, resolved: ResolvedConfig, pair: Pair) -> Ra
         if isinstance(form, RankForm) and outcome.measured.attack.attacker.knows is None:
             return form
     tables = [
-        table if table is None or table.rows <= RELEASED else _some(table, RELEASED)
+        table if table is None or table.rows <= RELEASED else _sample_rows(table, RELEASED)
         for table in (pair.original, pair.protected, pair.control)
     ]
     original, protected, control = tables
@@ -186,12 +193,12 @@ def _form(ensemble: EnsembleOutcome, resolved: ResolvedConfig, pair: Pair) -> Ra
     return rank_form(original, protected, control, resolved.config.seed)
 
 
-def _some(table: Table, most: int) -> Table:
+def _sample_rows(table: Table, most: int) -> Table:
     return table.take(np.linspace(0, table.rows - 1, min(most, table.rows)).astype(np.intp))
 
 
 def _unread(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
-    unread = _not_read(form, resolved)
+    unread = _unread_columns(form, resolved)
     if not unread:
         return []
     reasons: dict[str, list[str]] = {}
@@ -205,9 +212,9 @@ def _unread(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
     return [out.Finding(check=UNREAD, closes_gate=True, message=message, count=len(unread), advice=advice)]
 
 
-def _not_read(form: RankForm, resolved: ResolvedConfig) -> list[ColumnSight]:
+def _unread_columns(form: RankForm, resolved: ResolvedConfig) -> list[ColumnSight]:
     """The columns that are unlike the original's, unread, or recoded by declaration without its being known how."""
-    known, unlike = resolved.config.columns, _as_declared(form, resolved)
+    known, unlike = resolved.config.columns, _columns_as_declared(form, resolved)
     found = []
     for sight in form.recoding.sights:
         if sight.seen in ("unlike", "unread") and sight.column not in unlike:
@@ -217,14 +224,16 @@ def _not_read(form: RankForm, resolved: ResolvedConfig) -> list[ColumnSight]:
     return found
 
 
-def _alone(form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, original: Table) -> list[out.Finding]:
+def _unrelated_columns_findings(
+    form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, original: Table
+) -> list[out.Finding]:
     """The columns that no longer have any relation to others; none of them may hide people behind a secret key.
 
     If there is none, the columns that never had one, where the rest tells few people apart and hardly anybody is
     linked. The owner of the release knows whether a key changed them, and can declare that none did (`recoded: false`).
     """
     known = resolved.config.columns
-    read = {sight.column for sight in _not_read(form, resolved)}
+    read = {sight.column for sight in _unread_columns(form, resolved)}
     open_ = [
         sight
         for sight in form.recoding.sights
@@ -267,20 +276,20 @@ def _unique_share(table: Table, names: tuple[str, ...]) -> float:
     """The share of records that are the only ones with their values in these columns."""
     if not names:
         return 0.0
-    counts = np.unique(row_keys(_some(table, RELEASED).only(names)), return_counts=True)[1]
+    counts = np.unique(row_keys(_sample_rows(table, RELEASED).only(names)), return_counts=True)[1]
     return float((counts == 1).sum() / counts.sum())
 
 
-def _declared(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
+def _declared_columns_findings(form: RankForm, resolved: ResolvedConfig) -> list[out.Finding]:
     """The columns that no attacker could read if they were recoded, and which are declared not to be."""
-    names = _as_declared(form, resolved)
+    names = _columns_as_declared(form, resolved)
     if not names or not resolved.keyed:
         return []
     message = f"it is declared, and cannot be checked here, that no key or code changed {_columns(names)}"
     return [out.Finding(check=DECLARED, closes_gate=False, message=message, count=len(names))]
 
 
-def _as_declared(form: RankForm, resolved: ResolvedConfig) -> list[str]:
+def _columns_as_declared(form: RankForm, resolved: ResolvedConfig) -> list[str]:
     """The columns that are unlike the original's or alone, and were not recoded: so is it declared, or known.
 
     Built-in mechanisms recode nothing.
@@ -323,18 +332,18 @@ def planted_people(
     assert pair.control is not None  # noqa: S101 - checked by the caller
     rng = stream(resolved.config.seed, "planted people")
     draw, asked = ensemble.chosen.measured.attack.draw, []
-    for role, table, most in _asked(pair):
+    for role, table, most in _sampled_tables(pair):
         rows = draw.sample(role, np.arange(table.rows, dtype=np.int64), most, rng)
         draw = draw.of_rows(role, rows)
         asked.append(table.take(rows.astype(np.intp)))
     people, control = asked
     if min(people.rows, control.rows) < FEWEST:
         return None
-    kept = _as_declared(form, resolved)
+    kept = _columns_as_declared(form, resolved)
     changed, others = (form.recoding.to_release(form.granularity.apply(table), kept) for table in (people, control))
     size = min(RELEASED, pair.protected.rows)
     rest = pair.protected.take(np.sort(rng.choice(pair.protected.rows, size, replace=False)).astype(np.intp))
-    released = _joined(changed, rest, rng)
+    released = _mix_records(changed, rest, rng)
     attainable = _beyond_chance(*(_rarity(table, released) for table in (changed, others)))
     attackers = [
         (name, attacker)
@@ -358,10 +367,10 @@ def planted_people(
             best = found
         if found.seen or found.coarse:
             break
-    if best is None or not best.seen or _linked(ensemble) or not form.recoding.disturbed:
+    if best is None or not best.seen or _links_somebody(ensemble) or not form.recoding.disturbed:
         return best
     noise = stream(resolved.config.seed, "noise on planted people")
-    released = _joined(form.recoding.with_disturbances(changed, noise), rest, noise)
+    released = _mix_records(form.recoding.with_disturbances(changed, noise), rest, noise)
     disturbed = 0.0
     for _, attacker in attackers:
         disturbed = max(disturbed, found_by(attacker, released) or 0.0)
@@ -370,7 +379,7 @@ def planted_people(
     return replace(best, disturbed=disturbed)
 
 
-def _asked(pair: Pair) -> list[tuple[Drawn, Table, int]]:
+def _sampled_tables(pair: Pair) -> list[tuple[Drawn, Table, int]]:
     """The tables that are sampled, and how many of each."""
     assert pair.control is not None  # noqa: S101 - checked by the caller
     return [("original", pair.original, PLANTED), ("control", pair.control, CONTROLS)]
@@ -384,7 +393,7 @@ def _deciding(ensemble: EnsembleOutcome) -> Sequence[tuple[str, Attacker]]:
     return [(name, one.model_copy(update={"errors": 0.0, "knows_people": 1.0})) for name, one in attackers]
 
 
-def _joined(planted: Table, rest: Table, rng: np.random.Generator) -> Table:
+def _mix_records(planted: Table, rest: Table, rng: np.random.Generator) -> Table:
     """The planted records among the released ones, in no order."""
     order = rng.permutation(planted.rows + rest.rows)
     columns = {spec.name: planted.columns[spec.name].joined(rest.columns[spec.name]).take(order) for spec in rest.specs}

@@ -18,7 +18,7 @@ from cvpl.attack.representation import Representation
 from cvpl.attack.shared_words import fitting_words, text_columns
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.attack.single_values import value_ratios
-from cvpl.attack.table_blocks import TableBlocks, assign_blocks, narrowed
+from cvpl.attack.table_blocks import TableBlocks, assign_blocks, narrow_blocks
 from cvpl.errors import UsageError
 from cvpl.operators.alignment import CommonForm
 from cvpl.operators.similarity import ScoreSource
@@ -241,7 +241,7 @@ def attack(
 
     def make_blocks() -> tuple[TableBlocks, TableBlocks]:
         blocks = assign_blocks(attacker.blocking, known, representation.space, seed)
-        return blocks, narrowed(blocks, levers, known, representation.space, seed)
+        return blocks, narrow_blocks(blocks, levers, known, representation.space, seed)
 
     blocks, searched = shared.get_or_compute("blocks", keys.blocks, make_blocks)
     for table in known:

@@ -70,7 +70,7 @@ class Embedding:
         return self.vectorized[table.name]
 
     def arrange(self, table: Table, blocks: Rows) -> None:
-        """Also write a table on disk in the order of its records' blocks, for searches of the whole table."""
+        """Write a table on disk, too, in the order of its records' blocks, for searches of the whole table."""
         known = table.name in self.arranged and self.arranged[table.name][0] is table
         if self.embeds_some and not table.place.in_memory and not known:
             self.arranged[table.name] = table, self.vectors(table).arranged(blocks)

@@ -23,9 +23,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 RECORDS = 15
-"""The number of released records near a person that are tried, ..."""
+"""The number of released records near a person that are tried."""
 PARTNERS = 15
-"""... and of people near each of these."""
+"""The number of people near each of these records that are tried."""
 FEWEST_FEATURES = 2
 """In fewer ordered features every record lies between two people."""
 MOST_LINES = 120_000_000
@@ -58,14 +58,14 @@ def betweenness(people: Floats, released: Floats, *, sampled: bool = False) -> F
     if sampled:
         affordable = min(affordable, RECORDS)
     if affordable >= FEWEST_RECORDS:
-        records, columns = _nearest(people, released, affordable), np.ascontiguousarray(people.T)
+        records, columns = _nearest_rows(people, released, affordable), np.ascontiguousarray(people.T)
         for person, near in enumerate(records):
             result[person] = _along_all(columns, person, released[near])
         return result
-    records = _nearest(people, released, RECORDS)
+    records = _nearest_rows(people, released, RECORDS)
     used = np.unique(records)
     partners = np.full((len(released), min(PARTNERS, len(people))), -1, dtype=np.int64)
-    partners[used] = _nearest(released[used], people, PARTNERS)
+    partners[used] = _nearest_rows(released[used], people, PARTNERS)
     for start in range(0, len(people), _CHUNK):
         own = np.arange(start, min(start + _CHUNK, len(people)))
         result[own] = _along_some(people, own, released, records[own], partners)
@@ -117,7 +117,7 @@ def _along_some(people: Floats, own: Ints, released: Floats, records: Ints, part
     return np.asarray(-np.log(np.maximum(np.where(between, sine, 1.0).min(axis=(1, 2)), EXACT)))
 
 
-def _nearest(queries: Floats, among: Floats, most: int) -> Ints:
+def _nearest_rows(queries: Floats, among: Floats, most: int) -> Ints:
     """The rows of the nearest vectors of each query."""
     count = min(most, len(among))
     if among.shape[1] <= _INDEXED_FEATURES and count <= RECORDS:

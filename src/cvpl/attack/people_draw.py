@@ -2,7 +2,7 @@
 
 An attacker must not know which rows belong together, but a sample must keep them together: a control with a relative
 among the reference people is not like an original without one. So an attack is handed a `PeopleDraw`, made by those who
-read the units, and gets rows from it. Here every row is a person of its own.
+read the clusters, and gets rows from it. Here every row is a person of its own.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import EACH_ROW, Drawn, PeopleDraw
 from cvpl.attack.representation import Representation, fit_representation
 from cvpl.attack.shared_work import SharedWork, WorkKeys
-from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, RatioForm, detect, with_shifts
+from cvpl.operators.alignment import CommonForm, DifferenceForm, Granularity, RankForm, RatioForm, add_shifts, detect
 from cvpl.operators.recoding import estimate_recoding
 from cvpl.operators.similarity import generalized_columns
 from cvpl.randomness import stream
@@ -118,7 +118,7 @@ def rank_form(
 ) -> RankForm:
     """The ranks of both tables: originals and control, at the granularity of the release, are ranked together."""
     known = _known_people_of(held, control)
-    granularity = with_shifts(granularity or detect(held, protected), known, protected)
+    granularity = add_shifts(granularity or detect(held, protected), known, protected)
     people = granularity.apply(known)
     return RankForm(granularity, estimate_recoding(people, protected, stream(seed, "recoding")))
 

@@ -50,10 +50,10 @@ class Representation(Embedding):
         moved = replace(self, projection=projection, embedded={})
         # A cosine needs neither randomness nor a search.
         tables = FittingInput(moved, None, 0, engine_for(Budget()), SharedWork())
-        return _measured(moved, self.attacker.similarity_operator.fit(tables))
+        return _fit_similarity(moved, self.attacker.similarity_operator.fit(tables))
 
     def bare(self) -> Representation:
-        """The same without the tables that it was fitted on: all that is needed to compare other records."""
+        """The representation without the tables that it was fitted on: all that is needed to compare other records."""
         nobody = Table("nobody", 0, (), {})
         return replace(self, original=nobody, protected=nobody, embedded={}, vectorized={}, moments={}, arranged={})
 
@@ -133,10 +133,10 @@ def fit_representation(
     embedding = fit_embedding(original, protected, attacker, seed, shared, keys)
     tables = FittingInput(embedding, reference, seed, engine or engine_for(Budget()), shared, first)
     measure = shared.get_or_compute("measure", keys.measure, lambda: attacker.similarity_operator.fit(tables))
-    return _measured(embedding, measure)
+    return _fit_similarity(embedding, measure)
 
 
-def _measured(embedding: Embedding, measure: Measure) -> Representation:
+def _fit_similarity(embedding: Embedding, measure: Measure) -> Representation:
     """The embedding with a similarity fitted on it."""
     kept = {part.name: getattr(embedding, part.name) for part in fields(Embedding)}
     return Representation(**kept, measure=measure)

@@ -44,32 +44,32 @@ def save_projection(path: str | Path, space: FeatureSpace, projection: FittedPro
     for part in space.parts:
         entry: dict[str, Any] = {"column": part.spec.name, "start": part.start, "width": part.width}
         if isinstance(part, NumberFeature):
-            numbers = {name: _rounded(getattr(part, name)) for name in ("centre", "factor", "neutral", "median")}
+            numbers = {name: _round_digits(getattr(part, name)) for name in ("centre", "factor", "neutral", "median")}
             entry |= {"kind": "number", "feature": part.name, **numbers}
             entry["origin"] = None if part.origin is None else str(part.origin)
             if part.shares is not None:
                 names = [_hash(salt, label) for label in part.labels]
-                entry["shares"] = dict(zip(names, _in_tens(part.shares, records).tolist(), strict=True))
+                entry["shares"] = dict(zip(names, _round_to_tens(part.shares, records).tolist(), strict=True))
         else:
-            entry |= {"kind": part.encoding, "mean": _in_tens(part.mean, records).tolist(), "table": {}}
+            entry |= {"kind": part.encoding, "mean": _round_to_tens(part.mean, records).tolist(), "table": {}}
             if part.encoding != "indicator":
                 names = [_hash(salt, label) for label in part.labels]
                 # Entries between 0 and 1 are shares of a level's labels.
                 entry["table"] = dict(zip(names, np.round(part.table, 1).tolist(), strict=True))
         parts.append(entry)
-    centre = _rounded(linear.centre)
+    centre = _round_digits(linear.centre)
     for part in space.parts:
         if isinstance(part, CategoryFeatures):
             here = slice(part.start, part.start + part.width)
-            centre[here] = _in_tens(linear.centre[here], records)
+            centre[here] = _round_to_tens(linear.centre[here], records)
     content = {
         "schema": SCHEMA,
         "salt": salt,
         "parts": parts,
         "centre": centre.tolist(),
-        "loadings": _rounded(linear.loadings).tolist(),
-        "variances": None if linear.variances is None else _rounded(linear.variances).tolist(),
-        "total_variance": None if linear.total_variance is None else float(_rounded(linear.total_variance)),
+        "loadings": _round_digits(linear.loadings).tolist(),
+        "variances": None if linear.variances is None else _round_digits(linear.variances).tolist(),
+        "total_variance": None if linear.total_variance is None else float(_round_digits(linear.total_variance)),
     }
     write_whole(Path(path), json.dumps(content))
 
@@ -136,7 +136,7 @@ def _category(part: CategoryFeatures, found: dict[str, Any], salt: str) -> Categ
     return replace(part, start=found["start"], table=table, mean=mean, known=None)
 
 
-def _rounded(values: Any) -> Any:
+def _round_digits(values: Any) -> Any:
     """Numbers rounded to four significant digits."""
     values = np.asarray(values, dtype=np.float64)
     places = np.where(values == 0, 1.0, np.abs(values))
@@ -145,7 +145,7 @@ def _rounded(values: Any) -> Any:
     return found if found.ndim else float(found)
 
 
-def _in_tens(shares: Floats, records: int) -> Floats:
+def _round_to_tens(shares: Floats, records: int) -> Floats:
     """Shares of so many records, rounded to tens of them; fewer than ten are none."""
     counts = shares * records
     tens = np.round(counts / _PEOPLE) * _PEOPLE

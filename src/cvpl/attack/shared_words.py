@@ -29,7 +29,7 @@ _ANYWHERE = -1
 
 
 def text_columns(original: Table, released: Table, columns: Sequence[str]) -> list[str]:
-    """Those of the columns that hold texts in either table."""
+    """The columns that hold texts in either table."""
     return [name for name in columns if any(_holds_texts(table.columns[name]) for table in (original, released))]
 
 

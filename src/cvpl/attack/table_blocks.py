@@ -32,7 +32,7 @@ class EqualBlocks:
         asked = self.codes[queries]
         return Partition(asked if rows is None else asked[rows], self.codes[candidates])
 
-    def units(self, tables: Sequence[str]) -> list[Ints]:
+    def clusters(self, tables: Sequence[str]) -> list[Ints]:
         """A number for each record of some tables, equal for records that may share a candidate."""
         return [self.codes[table] for table in tables]
 
@@ -72,7 +72,7 @@ class CompatibleBlocks:
         kinds = np.flatnonzero(np.bincount(codes, minlength=self.boxes.kinds))
         return kinds[kinds < self.boxes.kinds]  # higher numbers are candidates that are not searched
 
-    def units(self, tables: Sequence[str]) -> list[Ints]:
+    def clusters(self, tables: Sequence[str]) -> list[Ints]:
         """A number for each record of some tables, equal for records that may share a candidate.
 
         Kinds are connected by the classes that they overlap, directly or through other kinds.
@@ -103,12 +103,12 @@ class TableBlocks:
         """The number of pairs of an original and a protected record that share a block, over all schemes."""
         return sum(partition.pairs for partition in self.partitions("original", "protected"))
 
-    def units(self, tables: Sequence[str]) -> list[Ints] | None:
+    def clusters(self, tables: Sequence[str]) -> list[Ints] | None:
         """A number for each record, equal for records that may share a candidate; None under several schemes.
 
         Under several schemes a record has candidates from several blocks, so no single block separates records.
         """
-        return self.schemes[0].units(tables) if len(self.schemes) == 1 else None
+        return self.schemes[0].clusters(tables) if len(self.schemes) == 1 else None
 
 
 def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpace, seed: int) -> TableBlocks:
@@ -134,7 +134,7 @@ def assign_blocks(blocking: Blocking, tables: Sequence[Table], space: FeatureSpa
     return TableBlocks(tuple(schemes))
 
 
-def narrowed(
+def narrow_blocks(
     blocks: TableBlocks, levers: Levers, tables: Sequence[Table], space: FeatureSpace, seed: int
 ) -> TableBlocks:
     """The blocks to search: the same blocks, unless levers limit the pairs."""

@@ -88,7 +88,7 @@ def best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> tup
         ends = np.searchsorted(ascending, asked - within), np.searchsorted(ascending, asked + within, side="right")
         chances.append((float(np.sum(ends[1] - ends[0])) + 0.5) / (len(asked) * len(ascending) + 1))
         shares.append((float(np.sum(near <= within)) + 0.5) / (len(asked) + 1))
-    own = _of_matches(np.array(shares), np.array(chances))
+    own = _share_of_matches(np.array(shares), np.array(chances))
     parts = [_divergence([own[0], share], [chances[0], chance]) for share, chance in zip(own, chances, strict=True)]
     best = int(np.argmax(parts))
     apart = _divergence([shares[best]], [chances[best]])
@@ -96,7 +96,7 @@ def best_cut(asked: Floats, near: Floats, released: Floats, width: float) -> tup
     return (CUTS[best] * width, float(own[0] / own[best])) if clearly else (0.0, 1.0)
 
 
-def _of_matches(shares: Floats, chances: Floats) -> Floats:
+def _share_of_matches(shares: Floats, chances: Floats) -> Floats:
     """The share of the matches within each cut.
 
     Most pairs may be no matches. The cut that stands out most from chance tells how many are; the rest agree by chance.

@@ -32,7 +32,7 @@ from cvpl.charts.drawing import (
 )
 from cvpl.result import AuditResult
 from cvpl.result.figures import near_zero
-from cvpl.wording import count_in_words, counted, in_words, people_in_words, percent, printable, span
+from cvpl.wording import count_in_words, count_phrase, people_in_words, percent, printable, share_words, span
 
 
 def attackers(result: AuditResult) -> Chart | None:
@@ -97,8 +97,9 @@ def attackers(result: AuditResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(height=BAR * len(rows))
     best, weakest, k = known[0], known[-1], result.suppress_below
     description = (
-        f"The risk for {counted(len(known), 'attacker')}, from {printable(best[0].name)} with "
-        f"{in_words(best[1].estimate, k=k)} to {printable(weakest[0].name)} with {in_words(weakest[1].estimate, k=k)}."
+        f"The risk for {count_phrase(len(known), 'attacker')}, from {printable(best[0].name)} with "
+        f"{share_words(best[1].estimate, k=k)} to "
+        f"{printable(weakest[0].name)} with {share_words(weakest[1].estimate, k=k)}."
     )
     columns = ("attacker", "risk", "95% interval", "linked", "control", "attributable", "top-1", "does not count")
     return finish(drawn, "The attackers", description, columns, table, labels, fitted=True)
@@ -385,7 +386,7 @@ def block_sizes(result: AuditResult) -> Chart | None:
     k = result.suppress_below
     description = (
         f"{people_in_words(scheme.count, k, 'block', None)} with {count_in_words(scheme.smallest, k)} to "
-        f"{counted(scheme.largest, 'released record')} (median {count_in_words(scheme.median, k)}); "
+        f"{count_phrase(scheme.largest, 'released record')} (median {count_in_words(scheme.median, k)}); "
         f"{count_in_words(scheme.blocks_with_80_percent_of_work, k)} of them contain 80% of all pairs."
     )
     pairs = max(1, scheme.pairs)

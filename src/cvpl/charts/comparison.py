@@ -32,21 +32,21 @@ from cvpl.charts.drawing import (
     SIZE,
     Drawing,
     Side,
-    at,
+    add_title,
     box,
-    finished,
+    finish_drawing,
     line,
     nice_end,
-    placed,
+    place_shape,
+    position_at,
     short_labels,
     text,
+    text_width,
     tick_label,
-    titled,
     unique_labels,
-    wide,
 )
 from cvpl.result import BenchmarkRow, ComparisonResult
-from cvpl.wording import UNKNOWN, counted, points, printable
+from cvpl.wording import UNKNOWN, count_phrase, points, printable
 
 
 def compared_rulers(result: ComparisonResult) -> Drawing | None:
@@ -109,14 +109,14 @@ def release_rulers(
     for number, (label, figure) in enumerate(zip(labels, figures, strict=True)):
         parts += _row(label, figure, _RULER_TOP + _RULER_ROW * number, end, limit)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        parts.append(tick_label(_tick(share * end), share, at(share, _RULER_LEFT, _RULER_RIGHT), height - 6))
+        parts.append(tick_label(_tick(share * end), share, position_at(share, _RULER_LEFT, _RULER_RIGHT), height - 6))
     kinds = list(dict.fromkeys(figure.kind for figure in known if figure.kind is not None))
     what = " or ".join(NAMES[kind] for kind in kinds)
     parts.insert(0, text(f"{what[0].upper()}{what[1:]}, with its 95% interval", "0%", 12, fill=MUTED))
     first, last = known[0], known[-1]
     names = " or ".join(IN_SENTENCES[kind] for kind in kinds)
     description = (
-        f"{names[0].upper()}{names[1:]}, in {counted(len(known), 'release')}, on an axis from 0% to {_tick(end)}: "
+        f"{names[0].upper()}{names[1:]}, in {count_phrase(len(known), 'release')}, on an axis from 0% to {_tick(end)}: "
         f"{printable(first.name)} {first.value_and_interval}"
         + ("." if first is last else f", to {printable(last.name)} {last.value_and_interval}.")
     )
@@ -130,7 +130,7 @@ def release_rulers(
         (printable(figure.name), "" if figure.kind is None else NAMES[figure.kind], figure.value, figure.interval)
         for figure in figures
     ]
-    return finished(title, description, parts, height, ("release", "figure", "value", "95% interval"), rows)
+    return finish_drawing(title, description, parts, height, ("release", "figure", "value", "95% interval"), rows)
 
 
 def _row(label: str, figure: ReleaseFigure, top: float, end: float, limit: float | None) -> list[str]:
@@ -141,24 +141,26 @@ def _row(label: str, figure: ReleaseFigure, top: float, end: float, limit: float
     ]
     if figure.estimate is None or figure.kind is None:
         dashed = line(
-            at(0, _RULER_LEFT, _RULER_RIGHT),
+            position_at(0, _RULER_LEFT, _RULER_RIGHT),
             axis,
-            at(1, _RULER_LEFT, _RULER_RIGHT),
+            position_at(1, _RULER_LEFT, _RULER_RIGHT),
             axis,
             FAINT,
             5,
             'stroke-dasharray="3 5"',
         )
-        return [*parts, titled(f"{printable(figure.name)}: {figure.value}", dashed)]
-    parts.append(line(at(0, _RULER_LEFT, _RULER_RIGHT), axis, at(1, _RULER_LEFT, _RULER_RIGHT), axis, FAINT, 5))
+        return [*parts, add_title(f"{printable(figure.name)}: {figure.value}", dashed)]
+    parts.append(
+        line(position_at(0, _RULER_LEFT, _RULER_RIGHT), axis, position_at(1, _RULER_LEFT, _RULER_RIGHT), axis, FAINT, 5)
+    )
     if limit is not None:
-        parts.append(line(at(0, _RULER_LEFT, _RULER_RIGHT), axis, _x(limit, end), axis, PALE, 5))
+        parts.append(line(position_at(0, _RULER_LEFT, _RULER_RIGHT), axis, _x(limit, end), axis, PALE, 5))
         parts.append(line(_x(limit, end), axis - 9, _x(limit, end), axis + 9, RED, 2))
     marks = []
     if figure.low is not None and figure.high is not None:
         marks.append(line(_x(figure.low, end), axis, _x(figure.high, end), axis, BLUE, 5))
-    marks.append(placed(_x(figure.estimate, end), axis, _SHAPES[figure.kind]))
-    return [*parts, titled(f"{printable(figure.name)}: {figure.value_and_interval}", *marks)]
+    marks.append(place_shape(_x(figure.estimate, end), axis, _SHAPES[figure.kind]))
+    return [*parts, add_title(f"{printable(figure.name)}: {figure.value_and_interval}", *marks)]
 
 
 def _largest(figure: ReleaseFigure) -> float:
@@ -166,7 +168,7 @@ def _largest(figure: ReleaseFigure) -> float:
 
 
 def _x(value: float, end: float) -> str:
-    return at(min(1.0, max(0.0, value / end)), _RULER_LEFT, _RULER_RIGHT)
+    return position_at(min(1.0, max(0.0, value / end)), _RULER_LEFT, _RULER_RIGHT)
 
 
 def _tick(value: float) -> str:
@@ -241,10 +243,18 @@ def risk_utility_map(
     ]
     kinds = list(dict.fromkeys(figure.kind for figure in known if figure.kind is not None))
     name = " or ".join(NAMES[kind] for kind in kinds)
-    parts = [*_axes(end, bottom, top, height, name), *_allowed(limit, end, height)]
+    parts = [*_axes(end, bottom, top, height, name), *_allowed_zone(limit, end, height)]
     steps = _corners([point for point in points if point.figure.efficient], height)
     parts += [
-        line(at(x1, _MAP_LEFT, _MAP_RIGHT), y1, at(x2, _MAP_LEFT, _MAP_RIGHT), y2, BLUE, 1.5, 'stroke-dasharray="5 3"')
+        line(
+            position_at(x1, _MAP_LEFT, _MAP_RIGHT),
+            y1,
+            position_at(x2, _MAP_LEFT, _MAP_RIGHT),
+            y2,
+            BLUE,
+            1.5,
+            'stroke-dasharray="5 3"',
+        )
         for (x1, y1), (x2, y2) in pairwise(steps)
     ]
     for point in points:
@@ -255,7 +265,9 @@ def risk_utility_map(
     )
     efficient = [printable(figure.name) for figure in known if figure.efficient]
     names = " or ".join(IN_SENTENCES[kind] for kind in kinds)
-    description = f"Utility against {names}, in {counted(len(known), 'release')}; the best corner is at the top left."
+    description = (
+        f"Utility against {names}, in {count_phrase(len(known), 'release')}; the best corner is at the top left."
+    )
     if efficient:
         description += f" The steps are the efficient frontier: {', '.join(efficient)}."
     if any(figure.efficient is False for figure in known):
@@ -275,7 +287,7 @@ def risk_utility_map(
     columns: tuple[str, ...] = ("release", name, "95% interval", "utility", "efficient")
     if all(figure.efficient is None for figure in figures):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return finished(title, description, parts, _MAP_TOP + height + _MAP_BOTTOM, columns, rows)
+    return finish_drawing(title, description, parts, _MAP_TOP + height + _MAP_BOTTOM, columns, rows)
 
 
 def _utility_axis(values: Sequence[float]) -> tuple[float, float]:
@@ -291,40 +303,42 @@ def _axes(end: float, bottom: float, top: float, height: float, name: str) -> li
     every = 1 if steps <= 5 else 2
     for step in range(0, steps + 1, every):
         y = _MAP_TOP + height * (1 - step / steps)
-        parts.append(line(at(0, _MAP_LEFT, _MAP_RIGHT), y, at(1, _MAP_LEFT, _MAP_RIGHT), y))
-        parts.append(text(f"{bottom + (top - bottom) * step / steps:.1f}", at(_MAP_LEFT - 0.015), y + 4, "end", MUTED))
+        parts.append(line(position_at(0, _MAP_LEFT, _MAP_RIGHT), y, position_at(1, _MAP_LEFT, _MAP_RIGHT), y))
+        parts.append(
+            text(f"{bottom + (top - bottom) * step / steps:.1f}", position_at(_MAP_LEFT - 0.015), y + 4, "end", MUTED)
+        )
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = at(share, _MAP_LEFT, _MAP_RIGHT)
+        x = position_at(share, _MAP_LEFT, _MAP_RIGHT)
         parts.append(line(x, _MAP_TOP + height, x, _MAP_TOP + height + 4))
         side: Side = "end" if share == 1 else "middle"
         parts.append(text(f"{100 * share * end:.4g}%", x, _MAP_TOP + height + 17, side, MUTED))
     parts.append(text("utility, from 0 to 1", "0%", 12, fill=MUTED))
-    parts.append(text(name, at(1, _MAP_LEFT, _MAP_RIGHT), _MAP_TOP + height + 35, "end", MUTED))
+    parts.append(text(name, position_at(1, _MAP_LEFT, _MAP_RIGHT), _MAP_TOP + height + 35, "end", MUTED))
     return parts
 
 
-def _allowed(limit: float | None, end: float, height: float) -> list[str]:
+def _allowed_zone(limit: float | None, end: float, height: float) -> list[str]:
     if limit is None:
         return []
     width = f"{100 * (_MAP_RIGHT - _MAP_LEFT) * min(1.0, limit / end):.2f}%"
-    zone = box(at(0, _MAP_LEFT, _MAP_RIGHT), _MAP_TOP, width, height, SHADES[1], 'fill-opacity="0.6"')
+    zone = box(position_at(0, _MAP_LEFT, _MAP_RIGHT), _MAP_TOP, width, height, SHADES[1], 'fill-opacity="0.6"')
     edge = line(
-        at(limit / end, _MAP_LEFT, _MAP_RIGHT),
+        position_at(limit / end, _MAP_LEFT, _MAP_RIGHT),
         _MAP_TOP,
-        at(limit / end, _MAP_LEFT, _MAP_RIGHT),
+        position_at(limit / end, _MAP_LEFT, _MAP_RIGHT),
         _MAP_TOP + height,
         RED,
         2,
     )
     words = text(
         f"allowed: up to {limit_in_words(limit)}",
-        at(0, _MAP_LEFT, _MAP_RIGHT),
+        position_at(0, _MAP_LEFT, _MAP_RIGHT),
         _MAP_TOP + height + 35,
         "start",
         RED,
         bold=True,
     )
-    return [titled(f"allowed: at most {limit_in_words(limit)}", zone, edge), words]
+    return [add_title(f"allowed: at most {limit_in_words(limit)}", zone, edge), words]
 
 
 def _corners(efficient: Sequence[_Point], height: float) -> list[tuple[float, float]]:
@@ -343,11 +357,13 @@ def _mark(point: _Point, end: float) -> list[str]:
     shape, colour = (_BEATEN, GREY) if figure.efficient is False else (_EFFICIENT, BLUE)
     marks = []
     if figure.low is not None and figure.high is not None:
-        low, high = (at(min(1.0, max(0.0, value / end)), _MAP_LEFT, _MAP_RIGHT) for value in (figure.low, figure.high))
+        low, high = (
+            position_at(min(1.0, max(0.0, value / end)), _MAP_LEFT, _MAP_RIGHT) for value in (figure.low, figure.high)
+        )
         marks.append(line(low, point.y, high, point.y, colour, 2))
-    marks.append(placed(at(point.x, _MAP_LEFT, _MAP_RIGHT), point.y, shape))
+    marks.append(place_shape(position_at(point.x, _MAP_LEFT, _MAP_RIGHT), point.y, shape))
     words = f"{printable(figure.name)}: {figure.value_and_interval}, utility {figure.utility or 0.0:.3f}"
-    return [titled(words, *marks)]
+    return [add_title(words, *marks)]
 
 
 def _labels(points: Sequence[_Point], steps: Sequence[_Box], height: float) -> list[str]:
@@ -363,16 +379,16 @@ def _labels(points: Sequence[_Point], steps: Sequence[_Box], height: float) -> l
             lead = f'<path d="M0 0L{away * 0.8:g} {shift:g}" stroke="{MUTED}" stroke-width="1"/>'
         words = (
             f'<text x="{away}" y="{shift + 4:g}" text-anchor="{side}" fill="{INK}" stroke="{PAPER}" stroke-width="3" '
-            f'paint-order="stroke">{_escaped(point.label)}</text>'
+            f'paint-order="stroke">{_escape_text(point.label)}</text>'
         )
-        parts.append(placed(at(point.x, _MAP_LEFT, _MAP_RIGHT), point.y, lead + words))
+        parts.append(place_shape(position_at(point.x, _MAP_LEFT, _MAP_RIGHT), point.y, lead + words))
     return parts
 
 
 def _room(point: _Point, taken: Sequence[_Box], steps: Sequence[_Box], height: float) -> tuple[Side, float, _Box]:
     """The side and the shift at which a label meets nothing, or at least no label and no mark."""
     here = _pixel(point.x)
-    length = wide(point.label)
+    length = text_width(point.label)
     lines = int(height / _LETTERING) + 1
     shifts = sorted((sign * _LETTERING * step for step in range(lines) for sign in (-1, 1)), key=abs)
     free = []
@@ -414,7 +430,7 @@ def _mark_box(point: _Point) -> _Box:
     return _Box(here - 7, point.y - 7, here + 7, point.y + 7, here, here)
 
 
-def _escaped(words: str) -> str:
+def _escape_text(words: str) -> str:
     return words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -465,13 +481,13 @@ def column_heat_map(found: ComparedDrops) -> Drawing | None:
         key=lambda pair: pair[1],
     )
     description = (
-        f"Change of {figure} without a column, in points, for {counted(len(drawn), 'column')} in "
-        f"{counted(len(releases), 'release')}; the darker, the more a column gives people away. Largest: "
+        f"Change of {figure} without a column, in points, for {count_phrase(len(drawn), 'column')} in "
+        f"{count_phrase(len(releases), 'release')}; the darker, the more a column gives people away. Largest: "
         f"{printable(most)}, {points(-largest)} points in {printable(where)}. The lightest shade is a change below 1 "
         "point or within error."
     )
     rows = [(printable(name), *(_cell(those.get(name)) for those in drops)) for name in columns]
-    return finished(
+    return finish_drawing(
         "Which columns give people away, by release", description, parts, top + 4,
         ("column", *map(printable, releases)), rows,
     )  # fmt: skip
@@ -488,8 +504,8 @@ def _panel(
     each = (1 - _CELLS_LEFT) / _ABREAST
     parts = []
     for number, (head, name) in enumerate(zip(heads, names, strict=True)):
-        middle = at(_CELLS_LEFT + each * (number + 0.5))
-        parts.append(titled(printable(name), text(head, middle, top + 15, "middle", MUTED, bold=True)))
+        middle = position_at(_CELLS_LEFT + each * (number + 0.5))
+        parts.append(add_title(printable(name), text(head, middle, top + 15, "middle", MUTED, bold=True)))
     for place, (column, label) in enumerate(zip(columns, labels, strict=True), start=1):
         y = top + _CELL_HEIGHT * place
         parts.append(text(label, "0%", y + 16))
@@ -498,15 +514,17 @@ def _panel(
             level = 0 if drop is None or drop.within_error else sum(drop.drop > step for step in _STEPS)
             words = _cell(drop)
             shade = box(
-                at(_CELLS_LEFT + each * number),
+                position_at(_CELLS_LEFT + each * number),
                 y,
                 f"{100 * each - 0.6:.2f}%",
                 _CELL_HEIGHT - 2,
                 SHADES[level],
                 'rx="2"',
             )
-            inside = text(words, at(_CELLS_LEFT + each * (number + 0.5) - 0.003), y + 15, "middle", _INKS[level])
-            parts.append(titled(f"{printable(names[number])}, {printable(column)}: {words} points", shade, inside))
+            inside = text(
+                words, position_at(_CELLS_LEFT + each * (number + 0.5) - 0.003), y + 15, "middle", _INKS[level]
+            )
+            parts.append(add_title(f"{printable(names[number])}, {printable(column)}: {words} points", shade, inside))
     return parts
 
 

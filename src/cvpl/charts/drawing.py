@@ -321,7 +321,7 @@ _LETTER = 0.6
 """The width of a letter, as a share of the size of the text; a wide font is assumed."""
 
 
-def finished(
+def finish_drawing(
     title: str,
     description: str,
     parts: Sequence[str],
@@ -339,7 +339,7 @@ def finished(
     return Drawing(title, description, tuple(columns), table, f"{opening}{''.join(parts)}</svg>")
 
 
-def at(share: float, left: float = 0.0, right: float = 1.0) -> str:
+def position_at(share: float, left: float = 0.0, right: float = 1.0) -> str:
     """The position of a share of the way from `left` to `right`, both shares of the width, as a percentage."""
     return f"{100 * (left + (right - left) * share):.2f}%"
 
@@ -366,12 +366,12 @@ def box(x: str, y: float, width: str, height: float, fill: str, more: str = "") 
     return f'<rect x="{x}" y="{y:g}" width="{width}" height="{height:g}" fill="{fill}"{" " + more if more else ""}/>'
 
 
-def placed(x: str, y: float, shape: str) -> str:
+def place_shape(x: str, y: float, shape: str) -> str:
     """A shape in pixels around a position."""
     return f'<svg x="{x}" y="{y:g}" overflow="visible">{shape}</svg>'
 
 
-def titled(words: str, *parts: str) -> str:
+def add_title(words: str, *parts: str) -> str:
     """Parts with a title that a browser shows when the pointer is over them."""
     return f"<g><title>{escape(words)}</title>{''.join(parts)}</g>"
 
@@ -382,7 +382,7 @@ def tick_label(words: str, share: float, x: str, y: float) -> str:
     return text(words, x, y, side, MUTED)
 
 
-def wide(words: str, size: int = SIZE) -> float:
+def text_width(words: str, size: int = SIZE) -> float:
     """The width of a text in pixels, rather too wide than too narrow."""
     return _LETTER * size * len(words)
 

@@ -37,7 +37,7 @@ from cvpl.result.figures import (
     interval_words,
     linked_words,
 )
-from cvpl.wording import HIDDEN, counted, in_words, percent, points, printable, span
+from cvpl.wording import HIDDEN, count_phrase, percent, points, printable, share_words, span
 
 _LONGEST = 18
 _MANY, _FEWEST = 12, 8
@@ -72,7 +72,7 @@ def contributions(result: AuditResult) -> Chart | None:
 
 
 def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Chart:
-    k, known = result.suppress_below, _drawn(effects)
+    k, known = result.suppress_below, _columns_to_draw(effects)
     labels = unique_labels([printable(column) for column in known], _LONGEST)
     rows: list[dict[str, Any]] = []
     for label, column in zip(labels, known, strict=True):
@@ -111,7 +111,7 @@ def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Cha
     drawn = alt.layer(*layers).properties(height=BAR * len(rows))
     description = (
         f"{_MEANINGS[effects.figure]}: {rows[0]['title'][1:]}. Each dot is the share without one "
-        f"of {counted(len(known), 'column')}; the dashed line is the share with all of them."
+        f"of {count_phrase(len(known), 'column')}; the dashed line is the share with all of them."
     )
     if not effects.drops[known[0]].certain:
         description += " Grey: within error."
@@ -119,7 +119,7 @@ def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Cha
         description += " Grey: the change lies within error."
     more = len(effects.drops) - len(known)
     if more:
-        description += f" Not drawn: {counted(more, 'more column')} within error."
+        description += f" Not drawn: {count_phrase(more, 'more column')} within error."
     return finish(
         drawn,
         "Which columns give people away",
@@ -131,7 +131,7 @@ def _removals(result: AuditResult, effects: ColumnEffects, before: float) -> Cha
     )
 
 
-def _drawn(effects: ColumnEffects) -> list[str]:
+def _columns_to_draw(effects: ColumnEffects) -> list[str]:
     """The columns to draw: all if they are few, else those with a certain drop and some of the others."""
     columns = list(effects.drops)
     if len(columns) <= _MANY:
@@ -165,7 +165,7 @@ def _shares(result: AuditResult, field: str, title: str, known: Sequence[Contrib
     drawn = alt.layer(*layers).properties(height=BAR * len(rows))
     most = known[0]
     description = (
-        f"{title.capitalize()}, for {counted(len(known), 'column')}. Largest: {printable(most.column)} with "
+        f"{title.capitalize()}, for {count_phrase(len(known), 'column')}. Largest: {printable(most.column)} with "
         f"{percent(getattr(most, field))}."
     )
     if spread:
@@ -320,7 +320,7 @@ def _first(row: GroupRate) -> tuple[bool, float, float]:
 
 def _row(row: GroupRate, found: AtRisk) -> dict[str, Any]:
     """The marks of a group: its share with its interval, or the range of a hidden share; its cells and its title."""
-    name = counted(row.groups, "small group") if row.label is None else printable(row.label)
+    name = count_phrase(row.groups, "small group") if row.label is None else printable(row.label)
     linked = linked_words(row, found)
     words = (
         f"{row.records:,}",
@@ -357,5 +357,5 @@ def _average(found: AtRisk, side: alt.X | alt.Y) -> alt.Chart:
 
 
 def _legend(found: AtRisk, hidden: bool) -> str:
-    text = f"The dashed line is the average, {in_words(found.average, k=found.suppress_below)}."
+    text = f"The dashed line is the average, {share_words(found.average, k=found.suppress_below)}."
     return f"{text} Hatched: the range in which a hidden share lies." if hidden else text

@@ -19,7 +19,7 @@ def chart_names(result: object) -> list[str]:
     """The names of the charts that this kind of result has, the main one first."""
     if isinstance(result, BenchmarkResult):
         return list(_OF_A_GROUP)
-    names = [name for name, draw in _functions().items() if _takes(draw) is type(result)]
+    names = [name for name, draw in _functions().items() if _argument_type(draw) is type(result)]
     return sorted(names, key=lambda name: name not in _FIRST)
 
 
@@ -49,7 +49,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
     return {name: found for name in charts.__all__ if callable(found := getattr(charts, name)) and name[0].islower()}
 
 
-def _takes(draw: Callable[..., Any]) -> object:
+def _argument_type(draw: Callable[..., Any]) -> object:
     """The type of the first argument."""
     hints = get_type_hints(draw)
     return next(iter(hints.values()), None)

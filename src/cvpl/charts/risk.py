@@ -42,7 +42,7 @@ from cvpl.charts.drawing import (
 )
 from cvpl.estimates import FALSE_RATE
 from cvpl.result import AuditResult
-from cvpl.wording import in_words, percent, span
+from cvpl.wording import percent, share_words, span
 
 _STROKES = alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolSize=240, columns=2)
 
@@ -86,7 +86,7 @@ def scale(result: AuditResult) -> Chart | None:
     words = f" (95% interval {span(own.low, own.high)})" if own.low is not None else ""
     description = (
         f"The risk on a scale from 0% to 100%: {names[0]} at {percent(low)}, {names[1]} at {percent(high)}, this "
-        f"release at {in_words(own.estimate, k=result.suppress_below)}{words}."
+        f"release at {share_words(own.estimate, k=result.suppress_below)}{words}."
     )
     table = [
         (names[0], percent(low), ""),
@@ -170,12 +170,12 @@ def risk_curve(result: AuditResult) -> Chart | None:
         else f"as the threshold rises to {last.threshold:.3g}"
     )
     description = (
-        f"The share of originals linked {where}: from {in_words(first.linkage_rate, k=k)} to "
-        f"{in_words(last.linkage_rate, k=k)}"
+        f"The share of originals linked {where}: from {share_words(first.linkage_rate, k=k)} to "
+        f"{share_words(last.linkage_rate, k=k)}"
         + (
             ""
             if first.control_rate is None or by_rate
-            else f", the {base}'s from {in_words(first.control_rate, k=k)} to {in_words(last.control_rate, k=k)}"
+            else f", the {base}'s from {share_words(first.control_rate, k=k)} to {share_words(last.control_rate, k=k)}"
         )
         + ". Bands are 95% intervals; the dotted line marks the headline rate."
     )

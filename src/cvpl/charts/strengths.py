@@ -28,24 +28,24 @@ from cvpl.charts.drawing import (
     Chart,
     Drawing,
     Side,
-    at,
+    add_title,
     colours,
     data,
     finish,
-    finished,
+    finish_drawing,
     full_percent_axis,
     line,
     nice_end,
     percent_axis,
-    placed,
+    place_shape,
+    position_at,
     text,
-    titled,
+    text_width,
     unique_labels,
-    wide,
 )
 from cvpl.estimates import FALSE_RATE
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting, TrialResult
-from cvpl.wording import UNKNOWN, counted, in_words, percent, printable, span
+from cvpl.wording import UNKNOWN, count_phrase, percent, printable, share_words, span
 
 _STEPS = (0.02, 0.05, 0.10, 0.25, 0.50)
 """Rates at which the shade changes: finer at low rates, where targets are."""
@@ -193,16 +193,18 @@ def _surface_in_words(result: SurfaceResult, by_rate: bool) -> str:
     judged = FIGURES["attributable_rate" if known else "linkage_rate"]
     over = "false-positive rates" if by_rate else "thresholds"
     cells = [cell for row in result.settings for cell in row.cells]
-    text = f"The {judged} over {counted(len(result.settings), 'setting')} and {over}, {counted(len(cells), 'cell')}; "
+    text = f"The {judged} over {count_phrase(len(result.settings), 'setting')} and {over}, "
+    text += f"{count_phrase(len(cells), 'cell')}; "
     text += "a stronger shade is a higher rate."
     if result.target is not None:
         count = sum(bool(cell.safe) for cell in cells)
         limit = percent(result.target.rate)
-        text += f" Framed: {counted(count, 'cell')} within the target (upper interval end at most {limit})."
+        text += f" Framed: {count_phrase(count, 'cell')} within the target (upper interval end at most {limit})."
     text += (
         f" Dot: a neighbouring cell differs by more than {100 * result.high_sensitivity:.0f} points"
-        f" ({counted(sum(cell.steep for cell in cells), 'cell')})."
-        f" Cross: another figure shows a higher risk ({counted(sum(cell.contradicted for cell in cells), 'cell')})."
+        f" ({count_phrase(sum(cell.steep for cell in cells), 'cell')})."
+        " Cross: another figure shows a higher risk "
+        f"({count_phrase(sum(cell.contradicted for cell in cells), 'cell')})."
     )
     return text
 
@@ -269,11 +271,11 @@ def risk_and_utility(result: SurfaceResult) -> Drawing | None:
     parts = [*_panel(risk, strengths, _TOP), *_panel(useful, strengths, second)]
     if target is not None:
         parts += _target(target, end)
-    met = _met(result)
+    met = _setting_that_meets(result)
     if met is not None:
         words = f"{strengths[met]}: the weakest setting that meets the target"
         rings = (
-            placed(
+            place_shape(
                 _x(met, len(rows)),
                 _y(item.values[met] or 0.0, item.end, top),
                 f'<circle r="10" fill="none" stroke="{INK}" stroke-width="2"/>',
@@ -281,10 +283,10 @@ def risk_and_utility(result: SurfaceResult) -> Drawing | None:
             for item, top in ((risk, _TOP), (useful, second))
             if item.values[met] is not None
         )
-        parts.append(titled(words, *rings))
+        parts.append(add_title(words, *rings))
     labels, below = _labels(strengths, second + _PANEL)
     parts += labels
-    return finished(
+    return finish_drawing(
         f"{name.capitalize()} and utility",
         _lines_in_words(result, name, figures[0][0], figures[-1][0], met)
         + (" A hollow mark does not count: another figure shows a higher risk." if any(doubts) else ""),
@@ -313,7 +315,7 @@ def _utility_band(row: SurfaceSetting) -> Ends:
     return (min(row.utilities), max(row.utilities)) if row.utilities else (None, None)
 
 
-def _met(result: SurfaceResult) -> int | None:
+def _setting_that_meets(result: SurfaceResult) -> int | None:
     """The number of the weakest setting that meets the target; None if none does, or if there is no target."""
     if result.target is None or result.target.weakest is None:
         return None
@@ -327,8 +329,8 @@ def _panel(own: _Line, strengths: Sequence[str], top: float) -> list[str]:
     for share, label in zip((0.0, 0.5, 1.0), own.ticks, strict=True):
         y = top + _PANEL * (1 - share)
         parts += [
-            line(at(0, _LEFT, _RIGHT), y, at(1, _LEFT, _RIGHT), y),
-            text(label, at(_LEFT - 0.015), y + 4, "end", MUTED),
+            line(position_at(0, _LEFT, _RIGHT), y, position_at(1, _LEFT, _RIGHT), y),
+            text(label, position_at(_LEFT - 0.015), y + 4, "end", MUTED),
         ]
     parts += _bands(own, count, top)
     known = [(number, value) for number, value in enumerate(own.values) if value is not None]
@@ -339,9 +341,9 @@ def _panel(own: _Line, strengths: Sequence[str], top: float) -> list[str]:
             )
     for number, value in known:
         shape = own.doubted if own.doubts[number] else own.shape
-        mark = placed(_x(number, count), _y(value, own.end, top), shape)
+        mark = place_shape(_x(number, count), _y(value, own.end, top), shape)
         words = [own.words[number], *own.doubts[number]]
-        parts.append(titled(f"{strengths[number]}: {'; '.join(words)}", mark))
+        parts.append(add_title(f"{strengths[number]}: {'; '.join(words)}", mark))
     return parts
 
 
@@ -374,20 +376,20 @@ def _bands(own: _Line, count: int, top: float) -> list[str]:
 
 def _target(target: float, end: float) -> list[str]:
     y = _y(target, end, _TOP)
-    rule = line(at(0, _LEFT, _RIGHT), y, at(1, _LEFT, _RIGHT), y, RED, 2, 'stroke-dasharray="6 4"')
+    rule = line(position_at(0, _LEFT, _RIGHT), y, position_at(1, _LEFT, _RIGHT), y, RED, 2, 'stroke-dasharray="6 4"')
     words = f"target {percent(target)}"
-    return [titled(words, rule), text(words, at(1, _LEFT, _RIGHT), _TOP - 10, "end", RED, bold=True)]
+    return [add_title(words, rule), text(words, position_at(1, _LEFT, _RIGHT), _TOP - 10, "end", RED, bold=True)]
 
 
 def _labels(strengths: Sequence[str], top: float) -> tuple[list[str], float]:
     """The strengths below the axis, and the end of the picture; numbers and a list if the names have no room."""
     count = len(strengths)
     each = NARROWEST * (_RIGHT - _LEFT) / max(1, count)
-    fits = max(map(wide, strengths)) < each - 6
+    fits = max(map(text_width, strengths)) < each - 6
     parts = []
     for number, name in enumerate(strengths):
         side: Side = "middle"
-        parts.append(titled(name, text(name if fits else str(number + 1), _x(number, count), top + 18, side, INK)))
+        parts.append(add_title(name, text(name if fits else str(number + 1), _x(number, count), top + 18, side, INK)))
     if fits:
         return parts, top + 28
     for number, name in enumerate(unique_labels(strengths, 44)):
@@ -399,8 +401,8 @@ def _lines_in_words(result: SurfaceResult, name: str, first: float | None, last:
     rows, k = result.settings, result.suppress_below
     weak, strong = rows[0], rows[-1]
     words = (
-        f"{name.capitalize()} and utility at {counted(len(rows), 'setting')}: from {in_words(first, k=k)} and "
-        f"{score(weak.utility.mean)} at {printable(str(weak.strength))} to {in_words(last, k=k)} and "
+        f"{name.capitalize()} and utility at {count_phrase(len(rows), 'setting')}: from {share_words(first, k=k)} and "
+        f"{score(weak.utility.mean)} at {printable(str(weak.strength))} to {share_words(last, k=k)} and "
         f"{score(strong.utility.mean)} at {printable(str(strong.strength))}. The band of the {name} is its 95% interval"
     )
     words += (
@@ -433,7 +435,7 @@ def _share(number: int, count: int) -> float:
 
 
 def _x(number: int, count: int) -> str:
-    return at(_share(number, count))
+    return position_at(_share(number, count))
 
 
 def _y(value: float, end: float, top: float) -> float:
@@ -491,7 +493,7 @@ def round_curves(result: TrialResult) -> Chart | None:
     heads = ("false-positive rate", *(f"round {item.number}" for item in result.finished))
     description = (
         f"The share of people linked against the false-positive rate, a line for each of "
-        f"{counted(len(result.finished), 'round')}. Dashed: chance."
+        f"{count_phrase(len(result.finished), 'round')}. Dashed: chance."
     )
     if region:
         description += " Shaded: what the stated budget allows."
@@ -542,9 +544,10 @@ def round_powers(result: TrialResult) -> Chart | None:
     drawn = alt.layer(*layers).properties(width=WIDTH - 20, height=(BAR + 8) * len(labels))
     middle = result.power_at(FALSE_RATE)
     description = (
-        f"The power at false-positive rates of 1%, 5% and 10% over {counted(len(result.finished), 'round')}; at 5% "
-        f"{in_words(None if middle is None else middle.power, k=result.suppress_below)}. Dots are single rounds, lines "
-        "are intervals over people and draws."
+        f"The power at false-positive rates of 1%, 5% and 10% over {count_phrase(len(result.finished), 'round')}; "
+        f"at 5% {share_words(None if middle is None else middle.power, k=result.suppress_below)}. Dots are single "
+        "rounds, "
+        "lines are intervals over people and draws."
     )
     heads = ("false-positive rate", "power", "interval", "rounds", *(["allowed"] if limits else []))
     return finish(drawn, "The power over rounds", description, heads, table, labels)
@@ -581,9 +584,9 @@ def exposure(result: TrialResult) -> Chart | None:
     first, last = found.shares[0], found.shares[-1]
     k = result.suppress_below
     description = (
-        f"How often people are linked: {in_words(first.inside, k=k)} never when they are in and "
-        f"{in_words(first.outside, k=k)} never when they are out; {in_words(last.inside, k=k)} in more than three "
-        f"quarters of the rounds when in, {in_words(last.outside, k=k)} when out."
+        f"How often people are linked: {share_words(first.inside, k=k)} never when they are in and "
+        f"{share_words(first.outside, k=k)} never when they are out; {share_words(last.inside, k=k)} in more than "
+        f"three quarters of the rounds when in, {share_words(last.outside, k=k)} when out."
     )
     heads = ("linked", "when in", "when out")
     return finish(drawn, "How often people are linked", description, heads, table, labels)

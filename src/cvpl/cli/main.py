@@ -18,7 +18,7 @@ from cvpl.cli.terminal import tell
 from cvpl.errors import CvplError, ExitCode, InputError, place_of
 from cvpl.files import Record, recorded_files, remove_abandoned, remove_own
 from cvpl.interruption import is_interruption
-from cvpl.wording import counted, printable
+from cvpl.wording import count_phrase, printable
 
 app = typer.Typer(
     name="cvpl",
@@ -81,24 +81,24 @@ def run(arguments: list[str]) -> int:
     """
     remove_abandoned()
     with recorded_files() as record:
-        STOPPING.says(lambda: tell(_interrupted(record)))
+        STOPPING.says(lambda: tell(_interruption_message(record)))
         code = _run(arguments)
         if code in (ExitCode.USAGE, ExitCode.LIMIT, ExitCode.INTERNAL) and record.files:
-            tell(f"Written before that: {_listed(record.files)}.")
+            tell(f"Written before that: {_files_in_words(record.files)}.")
     return code
 
 
-def _interrupted(record: Record) -> str:
+def _interruption_message(record: Record) -> str:
     """What a stopped run has written, and how to go on."""
     kept = record.kept
     written = [file for file in record.files if kept is None or kept not in (file, *file.parents)]
-    done = f"written before that: {_listed(written)}" if written else "no result was written"
+    done = f"written before that: {_files_in_words(written)}" if written else "no result was written"
     if kept is not None:
         return f"Interrupted; {done}. What is finished is kept in {kept}; run the same command to resume."
     return f"Interrupted; {done}. Run the same command{' with --overwrite' if written else ''} to start again."
 
 
-def _listed(written: Sequence[Path]) -> str:
+def _files_in_words(written: Sequence[Path]) -> str:
     """The files, but not more of them than a person reads."""
     shown = ", ".join(str(file) for file in written[:_FILES_SHOWN])
     more = len(written) - _FILES_SHOWN
@@ -116,7 +116,7 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         # An interruption may come up as any error: in compiled code, in a worker process, while a module is loaded.
         if not STOPPING.requested and not is_interruption(error):
-            return _failed(error)
+            return _report_error(error)
         code = _TYPER_INTERRUPTED
     if code == _TYPER_INTERRUPTED:
         STOPPING.say()
@@ -124,7 +124,7 @@ def _run(arguments: list[str]) -> int:
     return int(code or 0)
 
 
-def _failed(error: Exception) -> int:
+def _report_error(error: Exception) -> int:
     """Tell of an error, and return its exit code."""
     if isinstance(error, _WrongCall):
         error.message = printable(error.message)
@@ -132,7 +132,7 @@ def _failed(error: Exception) -> int:
         return ExitCode.USAGE
     if isinstance(error, InputError):
         count = len(error.problems)
-        tell(f"{counted(count, 'problem')} found, and nothing was done:")
+        tell(f"{count_phrase(count, 'problem')} found, and nothing was done:")
         for problem in error.problems:
             tell(f"  - {problem}")
         return error.exit_code
@@ -146,10 +146,10 @@ def _failed(error: Exception) -> int:
         # A file or folder that cannot be written; the system's message contains a path, never a cell.
         tell(f"{error.filename or 'standard output'}: {error.strerror or 'the system refused'}.")
         return ExitCode.LIMIT if is_full(error) else ExitCode.USAGE
-    return _unexpected(error)
+    return _report_unexpected_error(error)
 
 
-def _unexpected(error: Exception) -> int:
+def _report_unexpected_error(error: Exception) -> int:
     """Tell of an error that no part of the program raised on purpose: of the system's doing, or a fault of its own."""
     failed = disk_failure(error)
     if failed is not None:

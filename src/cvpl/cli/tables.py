@@ -29,7 +29,7 @@ from cvpl.cli.terminal import (
 )
 from cvpl.errors import UsageError
 from cvpl.files import check_outputs, write_whole
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 
 class Method(StrEnum):
@@ -153,9 +153,9 @@ def split_command(
             (done.control, done.people_control, done.rows_control, "the control"),
         )
         for file, count, rows, use in parts:
-            say(f"  {file}: {counted(count, 'person', 'people')} in {counted(rows, 'row')}, {use}")
+            say(f"  {file}: {count_phrase(count, 'person', 'people')} in {count_phrase(rows, 'row')}, {use}")
         points = 100 * 1.96 * 0.5 / math.sqrt(done.people_control)
-        drawn = counted(done.people_control, "person", "people")
+        drawn = count_phrase(done.people_control, "person", "people")
         say(f"With {drawn} a control rate is known to within about {points:.1f} points.")
         if by is None:
             say("If people have several rows, pass their column with --by: nobody may be in both files.")

@@ -137,10 +137,10 @@ class TimeLeft:
     def __str__(self) -> str:
         """The time left as people say it."""
         left = self.seconds()
-        return "" if left is None else f"{spoken(left)} left"
+        return "" if left is None else f"{time_left_in_words(left)} left"
 
 
-def spoken(seconds: float) -> str:
+def time_left_in_words(seconds: float) -> str:
     """A time left, as exactly as it can be known: `about 40 s`, `about 3 min`, `about 2 h 10 min`."""
     if seconds < 5:
         return "a few seconds"

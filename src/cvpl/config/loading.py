@@ -33,7 +33,7 @@ from cvpl.config.written import (
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.evaluation.policy import PRESETS
 from cvpl.files.reading import read_bounded
-from cvpl.operators.projection import Saved
+from cvpl.operators.projection import SavedProjection
 from cvpl.search.levers import Levers, SubBlock
 from cvpl.search.machine import Budget, usual_memory
 from cvpl.tables.columns import ColumnSpec
@@ -125,7 +125,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
     for key, written in written_attackers(config, name, problems).items():
         attacker = resolve_attacker(key, written, config, name, problems)
         if attacker is not None and (file := attacker.projection_operator.saved_file) is not None:
-            attacker = attacker.model_copy(update={"projection": Saved(saved=str(base / file))})
+            attacker = attacker.model_copy(update={"projection": SavedProjection(saved=str(base / file))})
         attackers[key] = attacker
     identity = _identity(config, name, problems)
     if config.control == "absent" and (identity is None or not identity.complete):
@@ -136,7 +136,7 @@ def _resolve(config: AuditConfig, base: Path, name: str) -> ResolvedConfig:
     levers = _levers(config, name, problems)
     subgroups = _subgroups(config, base, name, problems)
     sensitive = tuple(
-        _spec(column, _typed(entry), base, name, problems)
+        _spec(column, _set_type(entry), base, name, problems)
         for column, entry in config.columns.items()
         if entry.role == "sensitive"
     )
@@ -185,7 +185,7 @@ def _subgroups(config: AuditConfig, base: Path, name: str, problems: list[Proble
             cure = did_you_mean(column, config.columns) or "Declare it under `columns`, with any role."
             problems.append(Problem(name, what, cure, column))
             continue
-        found.append(_spec(column, _typed(entry), base, name, problems))
+        found.append(_spec(column, _set_type(entry), base, name, problems))
     return tuple(found)
 
 
@@ -210,7 +210,7 @@ def _check_inference(config: AuditConfig, name: str, problems: list[Problem]) ->
                 problems.append(Problem(name, what, cure, column))
 
 
-def _typed(entry: ColumnConfig) -> ColumnConfig:
+def _set_type(entry: ColumnConfig) -> ColumnConfig:
     """The column with a type: without one it is read as a category."""
     return entry if entry.type is not None else entry.model_copy(update={"type": "category"})
 

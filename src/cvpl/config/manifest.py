@@ -16,7 +16,7 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import AuditConfig, ColumnConfig, ControlForm, ReadingConfig, TruthConfig
 from cvpl.errors import InputError, Problem, UsageError
 from cvpl.settings import Settings
-from cvpl.tables.source.source import located
+from cvpl.tables.source.source import locate
 
 FILE = "benchmark.yaml"
 """The name of the manifest in a folder."""
@@ -129,7 +129,7 @@ def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) 
         path = Path(given) / FILE if Path(given).is_dir() else Path(given)
         text = f"{path.parent.name}/{path.name}" if path.name == FILE and path.parent.name else path.name
         try:
-            found.append(_read(path, path.parent if data is None else Path(data), text))
+            found.append(_read_manifest(path, path.parent if data is None else Path(data), text))
         except InputError as error:
             problems.extend(
                 replace(problem, where=text) if problem.where == path.name else problem for problem in error.problems
@@ -143,7 +143,7 @@ def read_manifests(paths: Sequence[str | Path], data: str | Path | None = None) 
     return found
 
 
-def _read(path: Path, base: Path, text: str) -> Manifest:
+def _read_manifest(path: Path, base: Path, text: str) -> Manifest:
     content = read_yaml(path, "manifest", _CURE)
     if not isinstance(content, Mapping):
         raise InputError([Problem(text, "the manifest is not a mapping of settings", _CURE)])
@@ -159,7 +159,7 @@ def _read(path: Path, base: Path, text: str) -> Manifest:
             entries.append(Entry(name, release, base / config.original, base / release.file, based, load(based)))
         except InputError as error:
             faults.append((name, error.problems))
-    problems += _of_releases(faults, len(config.releases), text)
+    problems += _release_problems(faults, len(config.releases), text)
     if problems:
         raise InputError(problems)
     return Manifest(config, tuple(entries))
@@ -184,7 +184,7 @@ def _missing(files: Sequence[tuple[str, object]], base: Path, text: str) -> list
     return [
         Problem(text, f"`{where}`: there is no such file: {_path_in_words(file, base)}", cure)
         for where, file in files
-        if isinstance(file, str) and not located(base / file)[0].is_file()
+        if isinstance(file, str) and not locate(base / file)[0].is_file()
     ]
 
 
@@ -193,7 +193,7 @@ def _path_in_words(file: str, base: Path) -> str:
     return f"'{file}'" if Path(file).is_absolute() else f"'{file}' in the folder {base.absolute()}"
 
 
-def _of_releases(faults: Sequence[tuple[str, tuple[Problem, ...]]], releases: int, text: str) -> list[Problem]:
+def _release_problems(faults: Sequence[tuple[str, tuple[Problem, ...]]], releases: int, text: str) -> list[Problem]:
     """The problems of all releases, each once: shared ones belong to the manifest, others to their release."""
     found = []
     for name, problems in faults:

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from cvpl.config.written import QUESTION
 from cvpl.errors import Problem
-from cvpl.wording import did_you_mean, likeness, nearest
+from cvpl.wording import did_you_mean, likeness, nearest_name
 
 SLIP = 0.75
 """Names at least this alike differ by a slip of the hand; less alike ones may be another word for the same thing."""
@@ -37,7 +37,7 @@ def problems_of(error: ValidationError, name: str, root: Any = None) -> list[Pro
         path = tuple(part for part in item["loc"] if not _is_type_name(part))
         if item["type"] == "extra_forbidden":
             cure, key = unknown_setting_advice(path, root)
-            problem = Problem(name, f"unknown setting `{_joined(path)}`", cure)
+            problem = Problem(name, f"unknown setting `{_join_parts(path)}`", cure)
             meant |= {(*path[:-1], key)} if key is not None else set()
         else:
             problem = _problem(name, path, item["type"], _whole_range(item, path, root) or item["msg"])
@@ -54,7 +54,7 @@ def _problem(name: str, path: Sequence[Part], kind: str, message: str) -> Proble
     message = "this setting is required" if kind == "missing" else message.removeprefix("Value error, ")
     message, _, question = message.partition(QUESTION)
     cure = "Add the setting." if kind == "missing" else "Correct the setting."
-    what = f"`{_joined(path)}`: {message[0].lower()}{message[1:]}" if path else message
+    what = f"`{_join_parts(path)}`: {message[0].lower()}{message[1:]}" if path else message
     return Problem(name, what, question or cure)
 
 
@@ -77,27 +77,30 @@ def unknown_setting_advice(path: Sequence[Part], root: Any) -> tuple[str, str | 
     if not allowed:
         return "Remove it.", None
     known = places_of(root)
-    near, elsewhere = nearest(written, allowed), nearest(written, known, ELSEWHERE)
+    near, elsewhere = nearest_name(written, allowed), nearest_name(written, known, ELSEWHERE)
     if near is not None and likeness(written, near) >= SLIP:
         return f"Did you mean `{near}`?", near
     names = f"Allowed here: {', '.join(f'`{key}`' for key in allowed)}."
     if written in known and (near is None or likeness(written, near) < ELSEWHERE):
-        place = f"`{written}` belongs {_listed(nearest_places(root, written, above))}."
+        place = f"`{written}` belongs {_places_in_words(nearest_places(root, written, above))}."
         return f"{place} {names}" if len(allowed) <= MOST_LISTED else place, None
     if near is not None and (elsewhere in (None, written) or likeness(written, near) >= likeness(written, elsewhere)):
         places = same_meaning(root, near, above)
-        more = f" It can be set {_listed(places)}." if len(places) > 1 else ""
+        more = f" It can be set {_places_in_words(places)}." if len(places) > 1 else ""
         return f"Did you mean `{near}`?{more}", near
     if elsewhere is not None:
-        return f"Did you mean `{elsewhere}`? It belongs {_listed(nearest_places(root, elsewhere, above))}.", None
+        return (
+            f"Did you mean `{elsewhere}`? It belongs {_places_in_words(nearest_places(root, elsewhere, above))}.",
+            None,
+        )
     return names, None
 
 
-def _listed(places: Sequence[Sequence[str]]) -> str:
+def _places_in_words(places: Sequence[Sequence[str]]) -> str:
     return " or ".join(f"under `{'.'.join(place)}`" if place else "at the top level" for place in places)
 
 
-def _joined(parts: Sequence[Part]) -> str:
+def _join_parts(parts: Sequence[Part]) -> str:
     return ".".join(str(part) for part in parts)
 
 

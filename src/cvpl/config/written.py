@@ -13,7 +13,7 @@ from cvpl.attack.attacker import Alignment, Evidence
 from cvpl.evaluation.intervals.intervals import Method
 from cvpl.evaluation.policy import AT_LEAST, PRESETS, Bound, Figure
 from cvpl.operators.blocking import Bin, Level, Lsh, Match, Prefix, Rule, Truncate
-from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, Saved, Umap
+from cvpl.operators.projection import Pca, Projection, RandomProjection, RobustPca, SavedProjection, Umap
 from cvpl.operators.similarity import Agreement, Rarity, Similarity
 from cvpl.operators.threshold import DEFAULT, Calibrate, Grid, Threshold
 from cvpl.operators.vectorization import Encoding as ColumnEncoding
@@ -77,7 +77,7 @@ def _projection(value: object) -> object:
         if value not in _PROJECTIONS:
             raise ValueError(f"name one of {', '.join(_PROJECTIONS)}, or {{saved: FILE}}")
         return _PROJECTIONS[value]
-    forms = {"pca": Pca, "robust_pca": RobustPca, "random": RandomProjection, "umap": Umap, "saved": Saved}
+    forms = {"pca": Pca, "robust_pca": RobustPca, "random": RandomProjection, "umap": Umap, "saved": SavedProjection}
     return one_of(value, forms)
 
 

@@ -27,12 +27,12 @@ def _left_out(role: str, names: str) -> Columns:
     return {name: {"role": role} for name in names.split()}
 
 
-def _blocked(columns: Columns, **rules: Any) -> Columns:
+def _add_blocking(columns: Columns, **rules: Any) -> Columns:
     """The same columns, with blocking rules for some of them."""
     return {name: {**entry, "block": rules[name]} if name in rules else entry for name, entry in columns.items()}
 
 
-def _headed(names: Iterable[str], content: bytes, between: str) -> bytes:
+def _add_header(names: Iterable[str], content: bytes, between: str) -> bytes:
     """Add these names as a header to a table without one."""
     return between.join(names).encode() + b"\n" + content
 
@@ -41,7 +41,7 @@ _ADULT_NAMES = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "salary-class",
 )  # fmt: skip
-_ADULT_COLUMNS = _blocked(
+_ADULT_COLUMNS = _add_blocking(
     _columns("quasi_identifier", "age", "sex race education marital-status occupation native-country")
     | _columns("attribute", "capital-gain capital-loss hours-per-week", "workclass relationship")
     # education-num duplicates education; fnlwgt is a weight that no outsider knows.
@@ -63,7 +63,7 @@ ADULT = Description(
         name="adult.data",
         sha256="5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
         size=3_974_305,
-        to_table=lambda content: _headed(_ADULT_NAMES, content, ", "),
+        to_table=lambda content: _add_header(_ADULT_NAMES, content, ", "),
         address=f"{_UCI}/ml/machine-learning-databases/adult/adult.data",
     ),
     releases={"k10_anjana": "adult/adult_k10_anjana.csv"},
@@ -91,7 +91,7 @@ GERMAN_CREDIT = Description(
         f"Download german.data from {_UCI}/dataset/144/statlog+german+credit+data and put it into the folder "
         "{folder}."
     ),
-    columns=_blocked(
+    columns=_add_blocking(
         _columns(
             "quasi_identifier",
             "age residence_since people_liable_for",
@@ -110,7 +110,7 @@ GERMAN_CREDIT = Description(
         name="german.data",
         sha256="b21f3d81db8071257d5ff1deaeba1fd4303b62712e6fcc9715c7a86202cb5871",
         size=79_793,
-        to_table=lambda content: _headed(GERMAN_NAMES, content.replace(b" ", b","), ","),
+        to_table=lambda content: _add_header(GERMAN_NAMES, content.replace(b" ", b","), ","),
         address=f"{_UCI}/ml/machine-learning-databases/statlog/german/german.data",
     ),
 )
@@ -126,7 +126,7 @@ STROKE = Description(
         "and put it into the folder {folder}."
     ),
     columns=_left_out("id", "id")
-    | _blocked(
+    | _add_blocking(
         _columns("quasi_identifier", "age", "gender ever_married work_type Residence_type")
         | _columns("attribute", "avg_glucose_level bmi", "hypertension heart_disease smoking_status"),
         gender="exact",
@@ -162,7 +162,7 @@ NIST_MA = Description(
         "Download the Massachusetts table of the Diverse Communities Excerpts from github.com/usnistgov/SDNist and put "
         "it into the folder {folder} as ma2019.csv."
     ),
-    columns=_blocked(
+    columns=_add_blocking(
         _columns("quasi_identifier", "AGEP", "PUMA SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT EDU INDP_CAT")
         | _columns("attribute", "", "INDP PINCP_DECILE DVET DREM DPHY DEYE DEAR")
         # DENSITY duplicates PUMA, and the last two are weights.

@@ -30,7 +30,7 @@ def fetch(address: str, target: Path, *, sha256: str, size: int, schemes: Sequen
     if urlsplit(address).scheme not in schemes:
         raise InputError([Problem(where, f"the address is not one of {', '.join(schemes)}", "Use such an address.")])
     by_hand = f"download {address} by hand and put it at {target.absolute()}"
-    content = _received(address, where, size, by_hand)
+    content = _download(address, where, size, by_hand)
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         what = f"the file has the SHA-256 {found}, not the known one, {sha256}; nothing was kept"
@@ -44,7 +44,7 @@ def fetch(address: str, target: Path, *, sha256: str, size: int, schemes: Sequen
         raise InputError([Problem(str(target.parent), what, "Name another folder.")]) from None
 
 
-def _received(address: str, where: str, size: int, by_hand: str) -> bytes:
+def _download(address: str, where: str, size: int, by_hand: str) -> bytes:
     """The `size` bytes at the address; `by_hand` says how else to get them."""
     from http.client import HTTPException  # noqa: PLC0415 - loaded when something is fetched
     from urllib.error import HTTPError  # noqa: PLC0415
@@ -66,7 +66,7 @@ def _received(address: str, where: str, size: int, by_hand: str) -> bytes:
     try:
         with build_opener(SameScheme()).open(request, timeout=PATIENCE) as response:
             declared = response.headers.get("Content-Length", "")
-            content = _read(response, size + 1)
+            content = _read_response(response, size + 1)
     except HTTPError as error:
         what = f"the source answers with the status {error.code}"
         error.close()
@@ -86,7 +86,7 @@ def _received(address: str, where: str, size: int, by_hand: str) -> bytes:
     raise InputError([Problem(where, what, f"Try again, or {by_hand}.")])
 
 
-def _read(response: IO[bytes], most: int) -> bytes:
+def _read_response(response: IO[bytes], most: int) -> bytes:
     """Read at most `most` bytes, within the time limit of a transfer."""
     end = time.monotonic() + LONGEST
     parts: list[bytes] = []

@@ -130,7 +130,7 @@ def _make(described: Description, table: Path, fetch: bool, schemes: Sequence[st
     content = file.read_bytes()
     if len(content) != known.size or hashlib.sha256(content).hexdigest() != known.sha256:
         what = "the file is not identical to the one at its source"
-        raise InputError([Problem(str(file), what, f"Remove it. {_by_hand(described, file)}")])
+        raise InputError([Problem(str(file), what, f"Remove it. {_manual_instructions(described, file)}")])
     try:
         write_whole(table, known.to_table(content))
     except OSError as error:
@@ -150,12 +150,12 @@ def _refuse_own_folder(described: Description, top: Path) -> None:
         raise InputError([Problem(f"cvpl.datasets.{described.name}", what, cure)])
 
 
-def _by_hand(described: Description, file: Path) -> str:
+def _manual_instructions(described: Description, file: Path) -> str:
     """How to get the file, and where to put it."""
     return described.by_hand.format(folder=file.absolute().parent)
 
 
 def _absent(described: Description, file: Path, more: str) -> Problem:
     what = f"there is no copy of it at {file.absolute()}"
-    cure = f"{more}{_by_hand(described, file)} Set `folder`, or {FOLDER_VARIABLE}, to the folder above it."
+    cure = f"{more}{_manual_instructions(described, file)} Set `folder`, or {FOLDER_VARIABLE}, to the folder above it."
     return Problem(f"cvpl.datasets.{described.name}", what, cure)

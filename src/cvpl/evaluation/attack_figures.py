@@ -18,7 +18,7 @@ from cvpl.estimates import FALSE_RATE, Estimate
 from cvpl.evaluation.measurement import OFF_SCALE_CURVE, Measurement, pairwise_false_link_rate
 from cvpl.evaluation.rates import attributable_rate, linkage_rate
 from cvpl.evaluation.truth import (
-    binned,
+    bin_shares,
     blocking_recall,
     compare,
     exceedance,
@@ -84,7 +84,7 @@ def _point(
 def evidence_shares(measured: Measurement, k: int = 1) -> EvidenceShares | None:
     """The shares by score, in bins that do not tell the score of fewer than k people; None without a candidate."""
     base = measured.base_scores if measured.basis == "control" else None
-    found = binned(*([measured.attack.scores] if base is None else [measured.attack.scores, base]), k=k)
+    found = bin_shares(*([measured.attack.scores] if base is None else [measured.attack.scores, base]), k=k)
     if found is None:
         return None
     read_at = measured.threshold
@@ -211,7 +211,7 @@ def block_sizes(partition: Partition, k: int = 1) -> BlockScheme:
     """
     queries, candidates = partition.sizes()
     both = (queries > 0) & (candidates > 0)
-    both[both] = _of_many(candidates[both], k)
+    both[both] = _large_blocks(candidates[both], k)
     sizes, pairs_of = candidates[both], (queries * candidates)[both]
     work = np.sort(pairs_of)[::-1]
     pairs = int(work.sum())
@@ -233,7 +233,7 @@ def block_sizes(partition: Partition, k: int = 1) -> BlockScheme:
     )
 
 
-def _of_many(sizes: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+def _large_blocks(sizes: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
     """Which blocks stay: all but the smallest ones that have fewer than k records together."""
     kept = np.ones(len(sizes), dtype=bool)
     order = np.argsort(sizes, kind="stable")

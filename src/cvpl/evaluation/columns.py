@@ -53,15 +53,15 @@ def structural(space: FeatureSpace, loadings: Floats, variances: Floats) -> dict
     """Each column's share; empty if nothing varies."""
     weight = (loadings**2) @ variances
     total = float(weight.sum())
-    return {name: value / total for name, value in _by_column(space, weight).items()} if total > 0 else {}
+    return {name: value / total for name, value in _sum_by_column(space, weight).items()} if total > 0 else {}
 
 
 def structural_spread(attack: Attack, rng: np.random.Generator) -> dict[str, tuple[float, float]]:
     """The 2.5% and 97.5% bootstrap quantiles of each column's structural share.
 
-    Up to 10,000 records per table are assigned at random to 50 groups, those of one unit to the same group, and groups
-    are resampled: their moments are summed once, so a replicate costs one small eigenvalue problem. Only for PCA,
-    and up to 500 features.
+    Up to 10,000 records per table are assigned at random to 50 groups, those of one cluster to the same group, and
+    groups are resampled: their moments are summed once, so a replicate costs one small eigenvalue problem. Only for
+    PCA, and up to 500 features.
     """
     representation = attack.representation
     settings = pca_settings(attack)
@@ -153,10 +153,10 @@ def split_links(
         return None
     offsets = [side.dense() - projection.centre for side in sides]
     weight = sum(0.5 * (offsets[side] * (units[1 - side] @ projection.loadings.T)).sum(axis=0) for side in (0, 1))
-    return {name: value / total for name, value in _by_column(space, np.asarray(weight)).items()}
+    return {name: value / total for name, value in _sum_by_column(space, np.asarray(weight)).items()}
 
 
-def _by_column(space: FeatureSpace, weight: Floats) -> dict[str, float]:
+def _sum_by_column(space: FeatureSpace, weight: Floats) -> dict[str, float]:
     totals: dict[str, float] = {}
     for owner, value in zip(space.owners, weight, strict=True):
         totals[owner] = totals.get(owner, 0.0) + float(value)
@@ -195,7 +195,7 @@ def column_techniques(pair: Pair, matches: TrueMatches | None, seed: int) -> lis
     for spec in pair.protected.specs:
         own, released = before.columns[spec.name], after.columns[spec.name]
         grain = grains.get(spec.name)
-        found.append(_from_matches(spec, own, released, None if grain is None else grain.apply(own)))
+        found.append(_technique_from_matches(spec, own, released, None if grain is None else grain.apply(own)))
     return found
 
 
@@ -209,7 +209,7 @@ def technique_from_release(spec: ColumnSpec, released: ColumnData, coarser: bool
     return ColumnTechnique(column=spec.name, role=spec.role, techniques=techniques, told=False)
 
 
-def _from_matches(
+def _technique_from_matches(
     spec: ColumnSpec, own: ColumnData, released: ColumnData, coarse: ColumnData | None
 ) -> ColumnTechnique:
     asked = own.known()
@@ -227,7 +227,7 @@ def _from_matches(
     shares = {name: float(part.sum()) / compared for name, part in parts.items()}
     words: dict[str, float] = {
         **{name: share for name, share in shares.items() if name != "changed"},
-        _of_changed(own, released, there & ~generalized): shares["changed"],
+        _technique_of_changed(own, released, there & ~generalized): shares["changed"],
     }
     seen = [name for name, share in sorted(words.items(), key=lambda item: -item[1]) if share >= SEEN]
     return ColumnTechnique(
@@ -243,7 +243,7 @@ def _from_matches(
     )
 
 
-def _of_changed(own: ColumnData, released: ColumnData, among: Bools) -> str:
+def _technique_of_changed(own: ColumnData, released: ColumnData, among: Bools) -> str:
     """Whether values that are not generalized have to do with the person's."""
     rows = np.flatnonzero(among)
     related = relation(own.take(rows), released.take(rows)) if len(rows) > 1 else 1.0

@@ -127,10 +127,10 @@ def figures_of(measured: Measurement) -> CheckedFigures:
 
 def contradictions(figures: CheckedFigures) -> list[AuditWarning]:
     """The warnings of all rules that apply to the figures."""
-    return [*_by_truth(figures), *_by_base(figures), *_by_choice(figures)]
+    return [*_truth_warnings(figures), *_base_warnings(figures), *_choice_warnings(figures)]
 
 
-def _by_truth(figures: CheckedFigures) -> list[AuditWarning]:
+def _truth_warnings(figures: CheckedFigures) -> list[AuditWarning]:
     found = []
     if top1_far_above(figures):
         found.append(
@@ -170,7 +170,7 @@ def _by_truth(figures: CheckedFigures) -> list[AuditWarning]:
     return found
 
 
-def _by_base(figures: CheckedFigures) -> list[AuditWarning]:
+def _base_warnings(figures: CheckedFigures) -> list[AuditWarning]:
     found = []
     if figures.basis is None:
         found.append(
@@ -201,7 +201,7 @@ def _by_base(figures: CheckedFigures) -> list[AuditWarning]:
     return found
 
 
-def _by_choice(figures: CheckedFigures) -> list[AuditWarning]:
+def _choice_warnings(figures: CheckedFigures) -> list[AuditWarning]:
     found = []
     if figures.step is not None and figures.step > STEEP:
         found.append(

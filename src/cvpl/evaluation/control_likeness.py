@@ -47,9 +47,9 @@ TOO_ALIKE = 0.9
 FEWEST_RECORDS = 50
 """Fewer records than this are too few for the tests of columns and of related rows."""
 MOST_ROWS = 100_000
-"""Tables with more rows are sampled for the column tests, ..."""
+"""Tables with more rows are sampled for the column tests."""
 MOST_JOINT = 5_000
-"""... and with more than this for the joint test: the effect-size limits are reached with far fewer."""
+"""Tables with more rows are sampled for the joint test: the effect-size limits are reached with far fewer."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def control_likeness(
     enough = min(original.rows, control.rows) >= FEWEST_RECORDS
     level = ALPHA / 3
     for_copies, for_relations = rng.spawn(2)
-    copies, doubles = _repeated(original, control, rng, for_copies, grid)
+    copies, doubles = _find_repeated_rows(original, control, rng, for_copies, grid)
     relations = _relations(original, control, for_relations, grid) if enough else NO_RELATIONS
     mine, others = (_sample(table, MOST_ROWS, rng) for table in (original, control))
     names = [spec.name for spec in mine.specs]
@@ -264,7 +264,7 @@ def _relations(original: Table, control: Table, rng: np.random.Generator, grid: 
     )
 
 
-def _repeated(
+def _find_repeated_rows(
     original: Table,
     control: Table,
     rng: np.random.Generator,

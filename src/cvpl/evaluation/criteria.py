@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.operators.alignment import detect
-from cvpl.operators.blocking import compressed
+from cvpl.operators.blocking import compress_codes
 from cvpl.tables.columns import ColumnData, Table
 
 Ints = NDArray[np.int64]
@@ -74,7 +74,7 @@ class ReleaseCriteria:
     risks: ClassRisks
     basis: Basis
     individual: IndividualRisk | None
-    secrets: Mapping[str, AttributeCriteria]
+    attributes: Mapping[str, AttributeCriteria]
     estimates: PopulationEstimates | None
     presence: tuple[float, float] | None
     before: EquivalenceClasses | None = None
@@ -92,7 +92,7 @@ class KnownPopulation:
 def release_criteria(
     released: Table,
     names: Sequence[str],
-    secrets: Mapping[str, ColumnData],
+    attributes: Mapping[str, ColumnData],
     *,
     population: int | None = None,
     weights: Numbers | None = None,
@@ -118,7 +118,9 @@ def release_criteria(
     own = weights is None and population is not None
     each = np.full(released.rows, max(1.0, (population or 0) / released.rows)) if own else weights
     individual = None if each is None else individual_risk(classes, each)
-    people, shares = (None, None) if everybody is None or more else _in_population(released, names, classes, everybody)
+    people, shares = (
+        (None, None) if everybody is None or more else _population_risks(released, names, classes, everybody)
+    )
     risks = class_risks(classes, people)
     assert risks is not None  # noqa: S101 - there are records
     basis: Basis = "release" if people is None else "population"
@@ -138,7 +140,7 @@ def release_criteria(
         risks=risks,
         basis=basis,
         individual=individual,
-        secrets={name: _secret(classes, column) for name, column in secrets.items()},
+        attributes={name: _sensitive_criteria(classes, column) for name, column in attributes.items()},
         estimates=estimates,
         presence=shares,
         before=before,
@@ -149,14 +151,14 @@ def _codes(column: ColumnData) -> Codes:
     return column.distinct(plain=column.plain)[1]
 
 
-def _secret(classes: EquivalenceClasses, column: ColumnData) -> AttributeCriteria:
-    counts = ClassValueCounts.of_secret(classes, _codes(column))
+def _sensitive_criteria(classes: EquivalenceClasses, column: ColumnData) -> AttributeCriteria:
+    counts = ClassValueCounts.of_sensitive(classes, _codes(column))
     varied, equal = diversity(counts), equal_distance(counts)
     assert varied is not None and equal is not None  # noqa: PT018, S101 - there are records
     return AttributeCriteria(varied, equal, ordered_distance(counts) if column.ordered else None)
 
 
-def _in_population(
+def _population_risks(
     released: Table, names: Sequence[str], classes: EquivalenceClasses, everybody: KnownPopulation
 ) -> tuple[Numbers, tuple[float, float] | None]:
     """The people of the population in each class of the release, and δ-presence, at the release's granularity."""
@@ -349,12 +351,12 @@ def combined_codes(columns: Sequence[Codes], rows: int) -> Ints:
     for codes in columns:
         values = int(codes.max(initial=-1)) + 2
         if size * values > _LARGEST:
-            keys, size = compressed(keys, size)
+            keys, size = compress_codes(keys, size)
         keys *= values
         keys += codes
         keys += 1
         size *= values
-    return compressed(keys, size)[0]
+    return compress_codes(keys, size)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,13 +425,13 @@ class ClassValueCounts:
     """The number of different values in the whole release."""
 
     @classmethod
-    def of_secret(cls, classes: EquivalenceClasses, secret: Codes) -> ClassValueCounts:
+    def of_sensitive(cls, classes: EquivalenceClasses, attribute: Codes) -> ClassValueCounts:
         """Count the values of a sensitive column in each class."""
-        known = int(secret.max(initial=-1)) + 1
-        codes = np.where(secret >= 0, secret, known).astype(np.int64)
+        known = int(attribute.max(initial=-1)) + 1
+        codes = np.where(attribute >= 0, attribute, known).astype(np.int64)
         used, codes = np.unique(codes, return_inverse=True)
         width = max(1, len(used))
-        pairs, count = np.unique(classes.of * width + codes.reshape(len(secret)), return_counts=True)
+        pairs, count = np.unique(classes.of * width + codes.reshape(len(attribute)), return_counts=True)
         return cls(pairs // width, pairs % width, count.astype(np.int64), classes.sizes, len(used))
 
 

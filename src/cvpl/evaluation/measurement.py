@@ -56,7 +56,7 @@ from cvpl.result import Risk
 from cvpl.search.best import BestCandidates
 from cvpl.search.pairs import PairSimilarities, candidate_similarities
 from cvpl.tables.evaluation_only import TrueMatches
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Floats = NDArray[np.float64]
 
@@ -328,7 +328,7 @@ def choose_reading(measurements: Iterable[Measurement]) -> RiskReading:
         refused = next((reason for reason in refusals if reason), "")
         if not refused and can_be_read(rate, fewest):
             return RiskReading(rate)
-    return RiskReading(None, refused or f"{counted(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
+    return RiskReading(None, refused or f"{count_phrase(fewest, 'control')} {'is' if fewest == 1 else 'are'} too few")
 
 
 def can_be_read(false_rate: float, controls: int) -> bool:
@@ -410,21 +410,21 @@ def area_interval(originals: Sample, controls: Sample, confidence: float = CONFI
     """An interval for the area under the curve A of n originals and m controls.
 
     The variance V is DeLong's, from the placement of every record among those of the other table, over the sampling
-    units. The interval is Wilson's for A (1 - A) / V independent records, at most 3 n m / (n + m): that is their
+    clusters. The interval is Wilson's for A (1 - A) / V independent records, at most 3 n m / (n + m): that is their
     number at A = 1/2, and it keeps the interval open where no record is on the wrong side. Its coverage is not part of
     the measured table.
     """
     first, second = comparable(originals.best), comparable(controls.best)
     n, m = len(first), len(second)
-    units = min(originals.units, controls.units)
-    refused = offer("power", originals.kind, records=n, controls=m, units=units).refused
+    clusters = min(originals.clusters, controls.clusters)
+    refused = offer("power", originals.kind, records=n, controls=m, clusters=clusters).refused
     if refused is not None:
         return refused_interval(refused, area_under_curve(originals.best, controls.best), confidence)
     mine, theirs = placements(first, second), 1 - placements(second, first)
-    parts = [Component(mine, originals.unit), Component(theirs, controls.unit)]
+    parts = [Component(mine, originals.cluster), Component(theirs, controls.cluster)]
     design = sampling_design(parts, least=LEAST_EFFECT, alike=originals.alike)
     area, most = float(mine.mean()), 3 * n * m / (n + m) / design.effect
     variance = design.effect * sum(float(part.deviation @ part.deviation) for part in parts)
     count = most if variance <= 0 else min(most, area * (1 - area) / variance)
-    low, high = wilson_bounds(area, max(1.0, count), quantile(confidence, design.units - 1))
+    low, high = wilson_bounds(area, max(1.0, count), quantile(confidence, design.clusters - 1))
     return Estimate(area, low, high, confidence, originals.kind)

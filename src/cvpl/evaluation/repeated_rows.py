@@ -68,9 +68,9 @@ MOST_SETS = 150
 MOST_COLUMNS = 3
 """The most columns of a set."""
 BINS = 10
-"""Numbers and times with more different values are compared by as many classes of equal size ..."""
+"""Numbers and times with more different values are compared by as many classes of equal size."""
 TIED = 0.05
-"""... and by equal values, if so large a share of the rows has one in common with another."""
+"""Such columns are also compared by equal values if so large a share of the rows has one in common with another."""
 _MOST_KEYS = 50
 """Keys are numbered by a table of all possible ones if these are at most so many a row."""
 SCALE = 64
@@ -153,7 +153,9 @@ def _sets(original: Table, control: Table, rng: np.random.Generator) -> list[_Ce
         codes += [(spec.name, item) for item in column_codings(both)]
     found: list[_Cells] = []
     for size in range(1, MOST_COLUMNS + 1):
-        chosen = [some for some in choose_sets(len(codes), size, MOST_SETS - len(found), rng) if _apart(codes, some)]
+        chosen = [
+            some for some in choose_sets(len(codes), size, MOST_SETS - len(found), rng) if _are_distinct(codes, some)
+        ]
         cells = [shared_cells([codes[place] for place in some]) for some in chosen]
         found += [item for item in cells if len(item.sizes) > 1]
     return found
@@ -172,7 +174,7 @@ def choose_sets(count: int, size: int, most: int, rng: np.random.Generator) -> l
     return sorted(set(drawn))
 
 
-def _apart(codes: Sequence[tuple[str, Ints]], some: Sequence[int]) -> bool:
+def _are_distinct(codes: Sequence[tuple[str, Ints]], some: Sequence[int]) -> bool:
     """Whether no column is in the set twice."""
     return len({codes[place][0] for place in some}) == len(some)
 
@@ -184,7 +186,7 @@ def shared_cells(parts: Sequence[tuple[str, Ints]]) -> _Cells:
     cell = parts[0][1]
     for _, codes in parts[1:]:
         levels = int(codes.max()) + 1
-        cell = _numbered(cell * levels + codes, (int(cell.max()) + 1) * levels)
+        cell = _number_keys(cell * levels + codes, (int(cell.max()) + 1) * levels)
     counts = np.bincount(cell)
     rows = np.flatnonzero(counts[cell] > 1)
     place = (np.cumsum(counts > 1) - 1)[cell[rows]]
@@ -194,7 +196,7 @@ def shared_cells(parts: Sequence[tuple[str, Ints]]) -> _Cells:
     return _Cells(tuple(name for name, _ in parts), members, sizes)
 
 
-def _numbered(keys: Ints, count: int) -> Ints:
+def _number_keys(keys: Ints, count: int) -> Ints:
     """The keys, below `count`, as numbers from 0 in the same order."""
     if count > _MOST_KEYS * len(keys):
         return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64)

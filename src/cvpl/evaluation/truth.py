@@ -253,7 +253,7 @@ def inner_ends(values: Floats, k: int) -> tuple[float, float]:
     return float(ordered[at]), float(ordered[len(ordered) - 1 - at])
 
 
-def binned(*samples: Floats, k: int = 1) -> Shares | None:
+def bin_shares(*samples: Floats, k: int = 1) -> Shares | None:
     """Each sample's shares between the k-th lowest and the k-th highest finite value of all; None if there is none.
 
     Values beyond them are in the outer bins.
@@ -318,17 +318,19 @@ def population(setting: float | None, people: int, powers: Sequence[Power] | Non
 def precision_of(power: Power, people: int, size: int, k: int) -> Precision:
     """The precision at one false-positive rate, from the published power and its interval."""
     ends = None if power.low is None or power.high is None else (power.low, power.high)
-    low, high = (None, None) if ends is None else (_at(end, power.false_rate, people, size) for end in ends)
+    low, high = (
+        (None, None) if ends is None else (_precision_at_rates(end, power.false_rate, people, size) for end in ends)
+    )
     untold = k > 1 and power.power <= 0
-    found = None if untold else _at(power.power, power.false_rate, people, size)
+    found = None if untold else _precision_at_rates(power.power, power.false_rate, people, size)
     return Precision(false_rate=power.false_rate, precision=found, low=low, high=high)
 
 
-def _at(power: float, false_rate: float, people: int, size: int) -> float | None:
+def _precision_at_rates(power: float, false_rate: float, people: int, size: int) -> float | None:
     return precision_at_prior(min(1.0, max(0.0, power)), false_rate, people, size)
 
 
-def with_precision(found: Membership | None, population: Population | None, k: int = 1) -> Membership | None:
+def add_precision(found: Membership | None, population: Population | None, k: int = 1) -> Membership | None:
     """The published section with the precision at the population's prior, from its published rates."""
     if found is None or population is None:
         return found

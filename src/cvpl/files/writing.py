@@ -233,7 +233,7 @@ def unnamed_file(place: Path | None = None) -> IO[bytes]:
 @contextmanager
 def private_folder(place: Path | None = None) -> Iterator[Path]:
     """A folder that only this user may enter, in `place` or in the folder for temporary files; removed at the end."""
-    folder, lock = _made(temporary_place() if place is None else place)
+    folder, lock = _make_folder(temporary_place() if place is None else place)
     try:
         yield folder
     finally:
@@ -264,7 +264,7 @@ def remove_abandoned(place: Path | None = None) -> None:
         if not _OURS.fullmatch(entry.name) or not entry.is_dir(follow_symlinks=False):
             continue
         try:
-            lock = _locked(Path(entry.path))
+            lock = _lock_folder(Path(entry.path))
         except OSError:
             continue
         if lock is not None:
@@ -272,7 +272,7 @@ def remove_abandoned(place: Path | None = None) -> None:
             os.close(lock)
 
 
-def _made(place: Path) -> tuple[Path, int | None]:
+def _make_folder(place: Path) -> tuple[Path, int | None]:
     """A new folder and its lock. Another process may find it before it is locked, and remove it: then make another."""
     while True:
         folder = place / f"{_PREFIX}{secrets.token_hex(8)}"
@@ -283,12 +283,12 @@ def _made(place: Path) -> tuple[Path, int | None]:
             _OPEN.discard(folder)
             raise
         try:
-            return folder, _locked(folder)
+            return folder, _lock_folder(folder)
         except (BlockingIOError, FileNotFoundError):
             _OPEN.discard(folder)
 
 
-def _locked(folder: Path) -> int | None:
+def _lock_folder(folder: Path) -> int | None:
     """Lock a folder for as long as the returned descriptor is open; None where folders cannot be locked.
 
     Raises BlockingIOError if another process has the lock, and FileNotFoundError if the folder is gone.

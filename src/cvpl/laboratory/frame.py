@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cvpl.files import whole_files
 from cvpl.files.reading import new_instance
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,7 +24,7 @@ NOBODY = -1
 MISSING_CODE = -1
 
 
-class Coded(NamedTuple):
+class CategoryCodes(NamedTuple):
     """A category column: a code per row into `labels`, -1 where the value is missing."""
 
     codes: NDArray[np.int32]
@@ -45,14 +45,16 @@ class Frame:
     people: Ints
     numbers: Mapping[str, NDArray[Any]]
     times: Mapping[str, NDArray[np.datetime64]]
-    categories: Mapping[str, Coded]
+    categories: Mapping[str, CategoryCodes]
     order: tuple[str, ...]
     whole: tuple[str, ...] = ()
     carried: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     id_name: str | None = None
 
     def __post_init__(self) -> None:
-        coded = {name: Coded(_read_only(codes), tuple(labels)) for name, (codes, labels) in self.categories.items()}
+        coded = {
+            name: CategoryCodes(_read_only(codes), tuple(labels)) for name, (codes, labels) in self.categories.items()
+        }
         self._set("people", _read_only(self.people))
         for kind in ("numbers", "times", "carried"):
             arrays = {name: _read_only(array) for name, array in getattr(self, kind).items()}
@@ -61,14 +63,15 @@ class Frame:
         names = list(self._arrays())
         if sorted(names) != sorted(self.order):
             raise ValueError(
-                f"Frame: order names {counted(len(self.order), 'column')}, but the columns are {', '.join(names)}. "
+                f"Frame: order names {count_phrase(len(self.order), 'column')}, but the columns are "
+                f"{', '.join(names)}. "
                 "Name each of them once."
             )
         for name, array in self._arrays().items():
             if len(array) != len(self):
                 raise ValueError(
-                    f"Frame, column {name!r}: found {counted(len(array), 'row')} for "
-                    f"{counted(len(self), 'person', 'people')}. Give every column one value per person."
+                    f"Frame, column {name!r}: found {count_phrase(len(array), 'row')} for "
+                    f"{count_phrase(len(self), 'person', 'people')}. Give every column one value per person."
                 )
         for name, (codes, labels) in self.categories.items():
             if len(codes) and not (codes.min() >= MISSING_CODE and codes.max() < len(labels)):
@@ -96,7 +99,7 @@ class Frame:
             )
         return self.numbers[name]
 
-    def category(self, name: str) -> Coded:
+    def category(self, name: str) -> CategoryCodes:
         """The category column `name`; raises ValueError if the table has no such category column."""
         if name not in self.categories:
             raise ValueError(
@@ -112,11 +115,11 @@ class Frame:
             people=self.people[rows],
             numbers={name: array[rows] for name, array in self.numbers.items()},
             times={name: array[rows] for name, array in self.times.items()},
-            categories={name: Coded(codes[rows], labels) for name, (codes, labels) in self.categories.items()},
+            categories={name: CategoryCodes(codes[rows], labels) for name, (codes, labels) in self.categories.items()},
             carried={name: array[rows] for name, array in self.carried.items()},
         )
 
-    def coded(self, name: str, column: Coded) -> Frame:
+    def coded(self, name: str, column: CategoryCodes) -> Frame:
         """The table with a column of any kind replaced by a category."""
         return replace(
             self,

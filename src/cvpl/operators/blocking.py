@@ -223,9 +223,9 @@ def combined_codes(columns: Iterable[tuple[Codes, int]], rows: int) -> Codes:
     size = 1
     for values, count in columns:
         if size * count >= 1 << 62:
-            combined, size = compressed(combined, size)
+            combined, size = compress_codes(combined, size)
         combined, size = combined * count + values, size * count
-    return compressed(combined, size)[0]
+    return compress_codes(combined, size)[0]
 
 
 def lsh_sides(products: NDArray[np.float64]) -> Codes:
@@ -237,7 +237,7 @@ def lsh_sides(products: NDArray[np.float64]) -> Codes:
 
 def lsh_codes(sides: Sequence[Codes], bits: int) -> list[Codes]:
     """The block of every record of every table, from the sides it lies on."""
-    codes, _ = compressed(np.concatenate(sides), 1 << bits)
+    codes, _ = compress_codes(np.concatenate(sides), 1 << bits)
     return list(np.split(codes, np.cumsum([len(table) for table in sides])[:-1]))
 
 
@@ -255,7 +255,7 @@ def _codes(first: ColumnData, rule: Rule, spec: ColumnSpec, columns: Sequence[Co
 def _exact_codes(columns: Sequence[ColumnData]) -> tuple[Codes, int]:
     """Codes that are equal if both ends of the cells are equal."""
     low, high = (distinct(np.concatenate(end)) for end in zip(*(column.ends() for column in columns), strict=True))
-    return compressed(low[0] * high[1] + high[0], low[1] * high[1])
+    return compress_codes(low[0] * high[1] + high[0], low[1] * high[1])
 
 
 @_codes.register(Numbers)
@@ -271,7 +271,7 @@ def _number_codes(first: Numbers, rule: Rule, spec: ColumnSpec, columns: Sequenc
 def _time_codes(first: Times, rule: Rule, spec: ColumnSpec, columns: Sequence[Times]) -> tuple[Codes, int]:
     if not isinstance(rule, Truncate):
         return _exact_codes(columns)
-    return _whole(np.concatenate([truncated(column.middle(), rule.truncate) for column in columns]))
+    return _whole(np.concatenate([truncate_times(column.middle(), rule.truncate) for column in columns]))
 
 
 @_codes.register(Labels)
@@ -292,7 +292,7 @@ def label_keys(rule: Rule, spec: ColumnSpec, labels: Sequence[str]) -> list[obje
     return list(labels)
 
 
-def truncated(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:
+def truncate_times(times: NDArray[np.datetime64], unit: Unit) -> NDArray[np.float64]:
     """The number of units from the start of 1970 to each time; a week starts on Monday. NaN where it is missing."""
     cut = times.astype(f"datetime64[{_NUMPY_UNIT[unit]}]")
     whole = np.where(np.isnat(cut), np.nan, cut.astype(np.int64).astype(np.float64))
@@ -306,7 +306,7 @@ def _whole(values: NDArray[np.float64]) -> tuple[Codes, int]:
     if not high - low <= len(values):
         return distinct(values)
     codes = np.where(np.isnan(values), high - low + 1, values - low).astype(np.int64)
-    return compressed(codes, int(high - low) + 2)
+    return compress_codes(codes, int(high - low) + 2)
 
 
 def distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Codes, int]:
@@ -315,7 +315,7 @@ def distinct(values: NDArray[np.float64] | NDArray[np.datetime64]) -> tuple[Code
     return codes.astype(np.int64), len(found)
 
 
-def compressed(codes: Codes, size: int) -> tuple[Codes, int]:
+def compress_codes(codes: Codes, size: int) -> tuple[Codes, int]:
     """The same partition with codes 0 .. count-1, in the order of the old codes."""
     if size <= 4 * len(codes) + 1024:
         present = np.zeros(size, dtype=np.bool_)
@@ -423,7 +423,7 @@ def _time_cells(first: Times, rule: Rule, spec: ColumnSpec, columns: Sequence[Ti
     if not isinstance(rule, Truncate):
         return _exact_cells(columns)
     low, high = (np.concatenate(end) for end in zip(*(column.ends() for column in columns), strict=True))
-    return _ranges(truncated(low, rule.truncate), truncated(high, rule.truncate))
+    return _ranges(truncate_times(low, rule.truncate), truncate_times(high, rule.truncate))
 
 
 def _last_bin(high: Floats, width: float) -> Floats:
@@ -438,7 +438,7 @@ def _ranges(low: Floats, high: Floats) -> Cells:
     missing = np.isnan(low)
     low, high = np.where(missing, -np.inf, low), np.where(missing, np.inf, high)
     (first, _), (last, many) = distinct(low), distinct(high)
-    codes, count = compressed(first * many + last, (int(first.max(initial=0)) + 1) * many)
+    codes, count = compress_codes(first * many + last, (int(first.max(initial=0)) + 1) * many)
     example = np.zeros(count, dtype=np.int64)
     example[codes] = np.arange(len(codes))
     return Cells(codes, np.arange(count), low[example], high[example])
@@ -499,7 +499,7 @@ def _number_words(column: Numbers, rule: Rule, spec: ColumnSpec) -> list[Words]:
 def _time_words(column: Times, rule: Rule, spec: ColumnSpec) -> list[Words]:
     if not isinstance(rule, Truncate):
         return [bits.view(np.int64) for bits in column.bits()]
-    return [_bits(truncated(column.middle(), rule.truncate))]
+    return [_bits(truncate_times(column.middle(), rule.truncate))]
 
 
 @_words.register(Labels)

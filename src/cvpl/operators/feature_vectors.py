@@ -38,7 +38,7 @@ class FeatureVectors(Protocol):
         """The sums over all records about `centre`; each record weighs 1."""
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same for the directions from `centre`: the sum of u u^T / |u|^2; a record at the centre counts as 0."""
+        """The sums for directions from `centre`, such as that of u u^T / |u|^2; a record at the centre counts as 0."""
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
         """The median of every number and the share of every 0/1 feature, over these records and those of `others`."""
@@ -69,7 +69,7 @@ class FittingVectors:
         return len(self.neutral)
 
 
-def added(parts: Sequence[Moments]) -> Moments:
+def add_moments(parts: Sequence[Moments]) -> Moments:
     """The moments of the records of all parts together."""
     weight = sum(part.weight for part in parts)
     first: Floats = sum((part.first for part in parts), start=np.zeros_like(parts[0].first))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from cvpl.errors import InputError, Problem, UsageError
-from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName, added
+from cvpl.operators.feature_vectors import FeatureVectors, FittingVectors, Moments, TableName, add_moments
 from cvpl.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -147,7 +147,7 @@ class Pca(ProjectionOperator):
         self, moments: Mapping[str, Moments], neutral: Floats, kept: NDArray[np.bool_] | None = None
     ) -> LinearProjection:
         """Fit on the tables' moments about `neutral`; features that are not `kept` are ignored."""
-        total, first, second = added([moments[name] for name in self.fitted_on])
+        total, first, second = add_moments([moments[name] for name in self.fitted_on])
         mean = first / total
         covariance = second / total - np.outer(mean, mean)
         rounding = _ROUNDED * float(np.trace(second)) / total + float((_ROUNDED * neutral) @ (_ROUNDED * neutral))
@@ -177,7 +177,7 @@ class RobustPca(ProjectionOperator):
         """The moments of the directions from the robust centre of the fitting tables."""
         tables = [vectors.tables[name] for name in self.fitted_on]
         centre = tables[0].robust_centre(tables[1:])
-        directions = added([table.direction_moments(centre) for table in tables])
+        directions = add_moments([table.direction_moments(centre) for table in tables])
         return _components(self.robust_pca, centre, directions.second / sum(len(table) for table in tables))
 
 
@@ -248,7 +248,7 @@ class Umap(ProjectionOperator):
         return FixedEmbedding(embedded[: len(original)], embedded[len(original) :])
 
 
-class Saved(ProjectionOperator):
+class SavedProjection(ProjectionOperator):
     """The projection that an earlier run wrote with `--save-projection`, with the scales it was fitted with."""
 
     saved: str
@@ -259,7 +259,7 @@ class Saved(ProjectionOperator):
         return self.saved
 
 
-Projection = Literal["identity"] | Pca | RobustPca | RandomProjection | Umap | Saved
+Projection = Literal["identity"] | Pca | RobustPca | RandomProjection | Umap | SavedProjection
 
 _BY_NAME: Mapping[str, ProjectionOperator] = {"identity": IdentityProjection()}
 

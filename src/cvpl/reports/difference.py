@@ -10,7 +10,7 @@ from typing import Any
 from cvpl.reports.sections.section import TERMINAL, Column, Item, Remark, ReportSection, table_of
 from cvpl.result import AuditResult
 from cvpl.result.verdict import TOO_FEW
-from cvpl.wording import counted, percent, points, printable, sentence
+from cvpl.wording import count_phrase, percent, points, printable, sentence
 
 _BY_SENTENCE = ("columns", "not_assessable")
 """Rules that can raise several warnings, each for a different reason."""
@@ -187,7 +187,7 @@ def _inputs(before: AuditResult, after: AuditResult) -> list[str]:
         elif one.sha256 is None or other.sha256 is None:
             found.append(f"{role}: a dataframe without a checksum, so it may differ")
         elif one.sha256 != other.sha256:
-            found.append(f"{role}: different files ({one.rows:,} and {counted(other.rows, 'row')})")
+            found.append(f"{role}: different files ({one.rows:,} and {count_phrase(other.rows, 'row')})")
     return found
 
 

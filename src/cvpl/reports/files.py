@@ -95,13 +95,13 @@ def _content(result: AnyResult, ending: str, date: date | None, printing: Printi
     if kind == "html":
         return report_page(result, date=date)
     if kind == "pdf":
-        return _printed(result, date, printing)
+        return _print_pdf(result, date, printing)
     if kind == "csv" and isinstance(result, BenchmarkResult):
         return leaderboard_csv(result)
     return report_markdown(result)
 
 
-def _printed(result: AnyResult, date: date | None, printing: Printing) -> bytes:
+def _print_pdf(result: AnyResult, date: date | None, printing: Printing) -> bytes:
     """The PDF; what follows the sheet of an audit is smaller where it would otherwise take too many pages."""
     made = to_pdf(report_page(result, printing, date=date))
     for scale in _SMALLER:

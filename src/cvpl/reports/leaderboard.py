@@ -15,7 +15,7 @@ from cvpl.reports.sections.questions import ATTACKERS, SCORES
 from cvpl.reports.sections.section import PAGE, Column, ReportTable, table_of
 from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import BenchmarkGroup, BenchmarkResult, BenchmarkRow, BenchmarkUtility, InferenceRate, ReleaseInference
-from cvpl.wording import UNKNOWN, bracketed_span, percent, places, printable, span, stopped, typed
+from cvpl.wording import UNKNOWN, bracketed_span, mark_typed, percent, places, printable, span, with_full_stop
 
 INFERENCE_CSV = (
     "inference_rate",
@@ -101,11 +101,11 @@ def place(row: BenchmarkRow, rows: Sequence[BenchmarkRow]) -> str:
     """The place among the rows ranked together, such as `2-3 of 10`; "n/a" if there is none."""
     if row.place is None:
         return UNKNOWN
-    alike = [item for item in rows if item.place is not None and _ranked(item) == _ranked(row)]
+    alike = [item for item in rows if item.place is not None and _rank_key(item) == _rank_key(row)]
     return f"{places(row.place.first, row.place.last)} of {len(alike)}"
 
 
-def _ranked(row: BenchmarkRow) -> tuple[str | float | None, ...]:
+def _rank_key(row: BenchmarkRow) -> tuple[str | float | None, ...]:
     control = row.inputs.get("control") if row.control_from == "file" else None
     rate = None if row.risk is None else row.risk.false_rate
     return comparison_group(row), row.ranked_by, rate, None if control is None else control.sha256
@@ -132,7 +132,7 @@ def false_rate_note(row: BenchmarkRow) -> str:
     return "" if rate in (None, FALSE_RATE) else f"at {rate:.0%}"
 
 
-def _linked(row: BenchmarkRow) -> str:
+def _linkage_in_words(row: BenchmarkRow) -> str:
     """The raw linkage rate, followed by that of the control."""
     rate = percent(None if row.linkage_rate is None else row.linkage_rate.estimate, k=row.suppress_below)
     return rate if row.control is None else f"{rate}; control {percent(row.control.rate, k=row.suppress_below)}"
@@ -156,7 +156,7 @@ def utility(found: BenchmarkUtility | None, *, short: bool = False) -> str:
     return f"{found.score:.3f}" + (words if found.withheld else "")
 
 
-def made(row: BenchmarkRow) -> str:
+def mechanism_in_words(row: BenchmarkRow) -> str:
     """How the release was made: mechanism, strength, author."""
     strength = [f"{name} = {value}" for name, value in row.made.strength.items()]
     by = [] if row.made.by is None else [f"by {row.made.by}"]
@@ -196,7 +196,7 @@ def risk_table(label: str, rows: Sequence[BenchmarkRow]) -> ReportTable:
         Column("place", lambda row: _place_or_status(row, rows), "left"),
         Column("risk", _risk, "left"),
         Column("compared with", comparison_group, "left"),
-        Column("linked", _linked, "left"),
+        Column("linked", _linkage_in_words, "left"),
         Column("top-1", _top1, "left"),
         Column("utility", lambda row: utility(row.utility), "left"),
     )
@@ -207,7 +207,7 @@ def details_table(label: str, rows: Sequence[BenchmarkRow]) -> ReportTable:
     """How each release was made, and the figures behind its risk."""
     columns: tuple[Column[BenchmarkRow], ...] = (
         Column("release", lambda row: printable(row.name), "left"),
-        Column("how it was made", lambda row: f"{row.made.family}: {made(row)}", "left"),
+        Column("how it was made", lambda row: f"{row.made.family}: {mechanism_in_words(row)}", "left"),
         Column("attacker", lambda row: UNKNOWN if row.attacker is None else printable(row.attacker), "left"),
         Column("linked, 95% interval", _linked_with_interval, "left"),
         Column("paper's attacker", _linked_by_paper, "left"),
@@ -241,15 +241,15 @@ def reasons(row: BenchmarkRow) -> str:
     """Why there is no figure, as one text. The reasons of a failed release are full sentences."""
     parts = [printable(reason) for reason in row.reasons]
     if row.status == "failed":
-        return " ".join(stopped(reason) for reason in parts)
-    return stopped("; ".join(parts)) if parts else ""
+        return " ".join(with_full_stop(reason) for reason in parts)
+    return with_full_stop("; ".join(parts)) if parts else ""
 
 
 def note(row: BenchmarkRow) -> str:
     """Why there is no figure, and the rules of the warnings; empty if there is neither."""
     why = reasons(row)
     named = [rule.replace("_", " ") for rule in rules(row) if not (why and rule == "not_assessable")]
-    warned = stopped(f"{'Warnings' if why else 'warnings'}: {', '.join(named)}") if named else ""
+    warned = with_full_stop(f"{'Warnings' if why else 'warnings'}: {', '.join(named)}") if named else ""
     return f"{why} {warned}".strip()
 
 
@@ -262,7 +262,7 @@ def as_code(words: str) -> str:
 
     Only text in the form of an option or a known setting is marked: names of files and columns may contain backticks.
     """
-    return _QUOTED.sub(lambda item: typed(item[1]) if item[2] or item[4] in _SETTINGS else item[0], words)
+    return _QUOTED.sub(lambda item: mark_typed(item[1]) if item[2] or item[4] in _SETTINGS else item[0], words)
 
 
 def leaderboard_markdown(result: BenchmarkResult) -> str:

@@ -26,7 +26,7 @@ def _blocks(section: ReportSection) -> list[str]:
     if section.items:
         blocks.append("\n".join(_items(section)))
     if section.code:
-        blocks.append(fenced(section.code))
+        blocks.append(code_block(section.code))
     blocks += [text(note) for note in section.notes]
     if not blocks or not section.heading:
         return blocks
@@ -79,7 +79,7 @@ def code(name: str) -> str:
     return f"{fence}{padded}{fence}".replace("|", "\\|")
 
 
-def fenced(words: str) -> str:
+def code_block(words: str) -> str:
     """A fenced code block."""
     fence = "`" * max(3, max((len(run) for run in re.findall("`+", words)), default=0) + 1)
     return f"{fence}\n{words}\n{fence}"

@@ -123,7 +123,7 @@ def sections_page(
     if opened:
         sections = [section for section in sections if section.anchor not in _NOT_PRINTED]
     if opened and sheet is not None:
-        sections = [_printed(section) for section in sections]
+        sections = [_section_for_paper(section) for section in sections]
     if any(section.figures for section in sections):
         start_charts()
     of = {section.anchor: section for section in sections}
@@ -146,7 +146,7 @@ def sections_page(
     )
 
 
-def _printed(section: ReportSection) -> ReportSection:
+def _section_for_paper(section: ReportSection) -> ReportSection:
     """The section without a chart if the same figures stand below it in full: paper has room for one of them."""
     return replace(section, figures=()) if section.tables_open and section.tables else section
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cvpl.assessment.planning.resources import AttackerResources, ResourceEstimate, format_bytes
 from cvpl.reports.sections.warnings import urgent_findings
-from cvpl.wording import counted, printable
+from cvpl.wording import count_phrase, printable
 
 _FREE = 0.8
 """With less of a core than this, the plan says that other programs take the rest."""
@@ -32,7 +32,7 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
     lines = [("records", ", ".join(f"{count:,} {role}" for role, count in plan.rows.items()))]
     alone = len(plan.attackers) == 1
     for attacker in plan.attackers:
-        lines.extend(_one(attacker) if alone else [(printable(attacker.name), _one_line(attacker))])
+        lines.extend(_attacker_lines(attacker) if alone else [(printable(attacker.name), _one_line(attacker))])
     if plan.draw_seed is not None:
         lines.append(("drawn", f"with seed {plan.draw_seed}; --randomize-seed {plan.draw_seed} repeats the draw"))
     lines.append(("memory", f"about {format_bytes(plan.needed)} of the {format_bytes(plan.allowed)} allowed"))
@@ -46,7 +46,7 @@ def plan_lines(plan: ResourceEstimate) -> list[tuple[str, str]]:
     return lines
 
 
-def _one(resources: AttackerResources) -> list[tuple[str, str]]:
+def _attacker_lines(resources: AttackerResources) -> list[tuple[str, str]]:
     lines = [
         ("blocks", f"{resources.blocks:,}, the largest with {resources.largest:,} protected records"),
         ("pairs", f"{resources.pairs:,} share a block, {resources.share_of_all_pairs:.3g} of all pairs"),
@@ -55,14 +55,14 @@ def _one(resources: AttackerResources) -> list[tuple[str, str]]:
         lines.append(("examined", f"{resources.examined:.2%} of them, as requested: figures will be lower bounds"))
     method = "pair by pair"
     if resources.trees:
-        method = f"{counted(resources.trees, 'block')} with search trees, the others pair by pair"
+        method = f"{count_phrase(resources.trees, 'block')} with search trees, the others pair by pair"
     return [*lines, ("search", f"exact, {method}" if resources.examined == 1 else method)]
 
 
 def _one_line(resources: AttackerResources) -> str:
-    blocks = "no blocking" if resources.blocks == 1 else counted(resources.blocks, "block")
+    blocks = "no blocking" if resources.blocks == 1 else count_phrase(resources.blocks, "block")
     examined = "" if resources.examined == 1 else f", {resources.examined:.2%} of them examined"
-    people, pairs = counted(resources.asked, "person", "people"), counted(resources.pairs, "pair")
+    people, pairs = count_phrase(resources.asked, "person", "people"), count_phrase(resources.pairs, "pair")
     return f"{people} searched for, {pairs}, {blocks}{examined}"
 
 

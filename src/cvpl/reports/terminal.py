@@ -31,13 +31,13 @@ from cvpl.reports.sections.top import answer_section
 from cvpl.reports.sections.warnings import GATE, WARNINGS, serious_lines
 from cvpl.result import AuditResult, ComparisonResult, SurfaceResult
 from cvpl.result.file import AnyResult
-from cvpl.wording import marked_parts, printable, typed
+from cvpl.wording import mark_typed, marked_parts, printable
 
 LINES = 40
 """The largest number of lines of a summary on a terminal of 80 columns."""
 _KEPT = (TITLE, "reservations", "order", "settings", WARNINGS, "next", CLOSING)
 """The anchors of the sections in a summary."""
-_REST = f"The rest: {typed('--details')}."
+_REST = f"The rest: {mark_typed('--details')}."
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def brief_sections(
     kept = [section for section in sections_for(sections, Output.TERMINAL) if section.anchor in _KEPT]
     found: list[ReportSection] = []
     for room in _ROOMS:
-        found = [_cut(section, room) for section in kept]
+        found = [_cut_section(section, room) for section in kept]
         screen = Console(width=console.width, file=io.StringIO(), highlight=False)
         show(found, screen)
         printed = screen.file
@@ -81,7 +81,7 @@ def brief_sections(
     return found
 
 
-def _cut(section: ReportSection, room: _Room) -> ReportSection:
+def _cut_section(section: ReportSection, room: _Room) -> ReportSection:
     if section.anchor == WARNINGS:
         items = [Item(item.text) for item in section.items]
         return replace(section, items=_first(items, room.warnings, "warning"))
@@ -91,7 +91,7 @@ def _cut(section: ReportSection, room: _Room) -> ReportSection:
         return replace(section, notes=(*section.notes, _REST))
     tables = tuple(_first_rows(table, room.rows) for table in section.tables)
     left = sum(len(table.rows) for table in section.tables) - sum(len(table.rows) for table in tables)
-    cue = (f"{left} more below: {typed('--details')}.",) if left else ()
+    cue = (f"{left} more below: {mark_typed('--details')}.",) if left else ()
     return replace(section, tables=tables, notes=(*cue, *section.notes[:1]))
 
 
@@ -104,7 +104,7 @@ def _first(items: Sequence[Item], most: int, noun: str) -> tuple[Item, ...]:
     left = len(items) - most
     if left <= 0:
         return tuple(items)
-    more = f"{left:,} {'more ' if most else ''}{noun if left == 1 else f'{noun}s'}: {typed('--details')}."
+    more = f"{left:,} {'more ' if most else ''}{noun if left == 1 else f'{noun}s'}: {mark_typed('--details')}."
     return (*items[:most], Item(more))
 
 
@@ -226,7 +226,7 @@ def show_summary(result: AuditResult, console: Console, most: int = LINES) -> No
 
 def show_top(result: AuditResult, console: Console) -> None:
     """Print the verdict, the ruler and the three figures."""
-    _print(_fixed(result, _LineWrapper(console, min(console.width, WIDEST))), console)
+    _print(_opening_lines(result, _LineWrapper(console, min(console.width, WIDEST))), console)
 
 
 def _print(lines: Sequence[Text], console: Console) -> None:
@@ -235,8 +235,8 @@ def _print(lines: Sequence[Text], console: Console) -> None:
 
 
 def _summary_lines(result: AuditResult, page: _LineWrapper, most: int) -> list[Text]:
-    fixed = _fixed(result, page)
-    ending = [Text(), *page.wrapped(f"{_NO_GUARANTEE} Everything else: {typed('--details')}", style="dim")]
+    fixed = _opening_lines(result, page)
+    ending = [Text(), *page.wrapped(f"{_NO_GUARANTEE} Everything else: {mark_typed('--details')}", style="dim")]
     warnings = [
         _ListEntry(rule, page.wrapped(text, first="  ! " if rule == GATE else "  - ", indent="    "))
         for rule, text in serious_lines(result)
@@ -249,8 +249,8 @@ def _summary_lines(result: AuditResult, page: _LineWrapper, most: int) -> list[T
     def lines(shown: tuple[int, int]) -> list[Text]:
         return [
             *fixed,
-            *_listed("Warnings", "bold yellow", warnings, shown[0], page),
-            *_listed("Next steps", "bold", steps, shown[1], page),
+            *_list_lines("Warnings", "bold yellow", warnings, shown[0], page),
+            *_list_lines("Next steps", "bold", steps, shown[1], page),
             *ending,
         ]
 
@@ -267,7 +267,7 @@ def _summary_lines(result: AuditResult, page: _LineWrapper, most: int) -> list[T
     return lines(shown)
 
 
-def _fixed(result: AuditResult, page: _LineWrapper) -> list[Text]:
+def _opening_lines(result: AuditResult, page: _LineWrapper) -> list[Text]:
     """The verdict, the ruler, the three figures, and the answer for a population if one was stated."""
     found = population_section(result).sentences
     population = [Text(), *page.wrapped(found[0].text)] if found else []
@@ -315,11 +315,11 @@ def _card(card: Card) -> str:
 def _steps(result: AuditResult) -> list[str]:
     """The next steps; without a configuration the command says how to go on."""
     quick = result.quick and result.assumptions is None
-    full = [f"Run the full audit before you decide: {typed(command(result))}"] if quick else []
+    full = [f"Run the full audit before you decide: {mark_typed(command(result))}"] if quick else []
     return [*full, *next_steps(result)]
 
 
-def _listed(heading: str, style: str, entries: Sequence[_ListEntry], shown: int, page: _LineWrapper) -> list[Text]:
+def _list_lines(heading: str, style: str, entries: Sequence[_ListEntry], shown: int, page: _LineWrapper) -> list[Text]:
     """A list under its heading, and how many entries are left out, by their rules; nothing if there are none."""
     if not entries:
         return []
@@ -329,7 +329,7 @@ def _listed(heading: str, style: str, entries: Sequence[_ListEntry], shown: int,
     left = entries[shown:]
     rules = ", ".join(dict.fromkeys(printable(entry.rule) for entry in left if entry.rule))
     if left:
-        text = f"and {len(left)} more{f' ({rules})' if rules else ''}: {typed('--details')}"
+        text = f"and {len(left)} more{f' ({rules})' if rules else ''}: {mark_typed('--details')}"
         lines += page.wrapped(text, first="  ", indent="  ", style="dim")
     return lines
 

@@ -68,6 +68,7 @@ from cvpl.result.mechanisms import (
     trial_schema,
 )
 from cvpl.result.questions import (
+    AttributeInference,
     ClassRisk,
     ClassSizeShare,
     ColumnTechnique,
@@ -90,7 +91,6 @@ from cvpl.result.questions import (
     Recipient,
     Reconstruction,
     ReleaseInference,
-    SecretInference,
     SensitiveCriteria,
     SingledOutRate,
     SinglingOut,
@@ -136,6 +136,7 @@ __all__ = [
     "AttackerRow",
     "AttackerScenario",
     "Attributable",
+    "AttributeInference",
     "AuditResult",
     "BenchmarkCriteria",
     "BenchmarkGroup",
@@ -210,7 +211,6 @@ __all__ = [
     "RoundPower",
     "RungRate",
     "Search",
-    "SecretInference",
     "SelfLinkage",
     "SelfRate",
     "SensitiveCriteria",

@@ -11,7 +11,7 @@ from cvpl.result.document import (
     Document,
     interval_columns,
     refused_as_invalid,
-    upgraded,
+    upgrade,
     with_interval_fields,
 )
 from cvpl.result.figures import (
@@ -165,7 +165,7 @@ class AuditResult(Document):
     @classmethod
     def _from_earlier(cls, data: Any) -> Any:
         with refused_as_invalid():
-            return upgraded(with_interval_fields(data))
+            return upgrade(with_interval_fields(data))
 
     @model_validator(mode="after")
     def _has_tables(self, info: ValidationInfo) -> Self:
@@ -203,7 +203,7 @@ NOT_ASSESSABLE = "not assessable: "
 """A reason of a policy begins with this if no attacker is reliable."""
 
 
-def exceeded(policy: PolicyOutcome) -> bool:
+def is_exceeded(policy: PolicyOutcome) -> bool:
     """Whether the value of a policy is known and beyond its limit: above `max`, or below `min`."""
     if policy.value is None:
         return False
@@ -221,6 +221,6 @@ def deciding_reason(policy: PolicyOutcome) -> str | None:
         return None
     if any(reason.startswith(NOT_ASSESSABLE) for reason in policy.reasons):
         return "the audit is not assessable"
-    if exceeded(policy) or policy.value is None or not policy.reasons:
+    if is_exceeded(policy) or policy.value is None or not policy.reasons:
         return None
     return policy.reasons[0]

@@ -206,7 +206,7 @@ def with_interval_fields(data: Any) -> Any:
     return found
 
 
-def upgraded(data: Any) -> Any:
+def upgrade(data: Any) -> Any:
     """Add the verdict to an audit result of version 1, from its own figures; return anything else unchanged.
 
     Version 1 has no checks before the attack and no figure at 1% for the other attackers, so `preflight` is empty and

@@ -389,7 +389,7 @@ def stands_out(found: AtRisk) -> bool:
     return most.low is None or most.high is None or not most.low <= found.average <= most.high
 
 
-def where(most: MaximumRate) -> str:
+def group_with_largest_rate(most: MaximumRate) -> str:
     """The name of the group with the largest rate."""
     if most.table is None:
         return "in a hidden group"
@@ -416,12 +416,16 @@ def interval_words(row: GroupRate) -> str:
 
 def control_words(row: GroupRate, found: AtRisk) -> str:
     """The linked share of a group's controls."""
-    return _without(found) if row.control is None else percent(row.control, k=found.suppress_below)
+    return _reason_without_control(found) if row.control is None else percent(row.control, k=found.suppress_below)
 
 
 def attributable_words(row: GroupRate, found: AtRisk) -> str:
     """A group's attributable rate; a negative rate, which is due to chance, is shown as "below 0"."""
-    return _without(found) if row.attributable is None else _not_negative(row.attributable, found.suppress_below)
+    return (
+        _reason_without_control(found)
+        if row.attributable is None
+        else _not_negative(row.attributable, found.suppress_below)
+    )
 
 
 def maximum_attributable_words(found: AtRisk) -> str:
@@ -453,7 +457,7 @@ def _not_negative(rate: float, k: int) -> str:
     return "below 0" if rate < -_NOTHING else percent(rate, k=k)
 
 
-def _without(found: AtRisk) -> str:
+def _reason_without_control(found: AtRisk) -> str:
     """Why a row has no control rate; for results of earlier versions, inferred from the other rows."""
     known = found.controlled or any(row.control is not None for table in found.tables for row in table.rows)
     return HIDDEN if known else NOT_APPLICABLE

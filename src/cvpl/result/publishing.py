@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from cvpl.estimates import Estimate
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 ABOVE_ZERO = 1e-6
 """Published instead of 0 for an end of an interval that is less than a step from 0, with the sign of the end.
@@ -269,13 +269,13 @@ class Disclosure:
         """A count of people: a multiple of k, and 0 for fewer than k."""
         return rounded_count(count, self.k)
 
-    def counted(self, count: int, noun: str, *, tables: int = 1) -> str:
+    def count_phrase(self, count: int, noun: str, *, tables: int = 1) -> str:
         """An exact count with its noun as it may be told: "fewer than 10 cells", "at least 20 cells".
 
         A count in several tables may have several cells of one person.
         """
         if self.k <= 1:
-            return counted(count, noun)
+            return count_phrase(count, noun)
         k = self.k * tables
         least = rounded_count(count, k)
         return f"{f'at least {least:,}' if least else f'fewer than {k}'} {noun}s"
@@ -288,12 +288,12 @@ class Disclosure:
         return grid.nearest(records / of) or grid.step
 
     def with_sizes(self, **sizes: int) -> Disclosure:
-        """The same with other numbers of people."""
+        """This disclosure with other numbers of people."""
         return replace(self, sizes={**self.sizes, **sizes})
 
     def published(self, section: Some) -> Some:
         """The section with every figure rounded by its mark. Rounding twice changes nothing."""
-        return section if self.k <= 1 else _published(section, self.sizes, self.k)
+        return section if self.k <= 1 else _publish_section(section, self.sizes, self.k)
 
     def published_or_none(self, section: Some | None) -> Some | None:
         """The section with every figure rounded; None stays None."""
@@ -315,7 +315,7 @@ def _size(of: str, sizes: Mapping[str, int]) -> int:
     return sizes.get(of, originals)
 
 
-def _published(section: Some, sizes: Mapping[str, int], k: int) -> Some:
+def _publish_section(section: Some, sizes: Mapping[str, int], k: int) -> Some:
     values = {name: getattr(section, name) for name in type(section).model_fields}
     own = {name: value for name, value in values.items() if type(value) is int}
     if "asked" in own:
@@ -324,7 +324,7 @@ def _published(section: Some, sizes: Mapping[str, int], k: int) -> Some:
         own["without_threshold"] = int(values["threshold"] is None)
     inner = {**sizes, **own}
     marks = {name: mark for name, mark in marks_of(type(section)).items() if not _is_stated(mark, values)}
-    changed = {name: _rounded(value, marks.get(name), inner, k) for name, value in values.items()}
+    changed = {name: _round_value(value, marks.get(name), inner, k) for name, value in values.items()}
     for name, mark in marks.items():
         if isinstance(mark, Share) and mark.ends is not None and values[name] is not None:
             grid = grid_of(_size(mark.of, inner), k)
@@ -344,17 +344,17 @@ def _is_stated(mark: Mark, values: Mapping[str, Any]) -> bool:
     )
 
 
-def _rounded(value: Any, mark: Mark | None, sizes: Mapping[str, int], k: int) -> Any:
+def _round_value(value: Any, mark: Mark | None, sizes: Mapping[str, int], k: int) -> Any:
     """A value of a section: a number by its mark, and sections inside it."""
     if isinstance(value, Section):
-        return _published(value, sizes, k)
+        return _publish_section(value, sizes, k)
     if isinstance(value, list):
         items = value
         if isinstance(mark, Rows):
             items = [item for item in value if getattr(item, mark.people) >= k]
-        return [_rounded(item, mark, sizes, k) for item in items]
+        return [_round_value(item, mark, sizes, k) for item in items]
     if isinstance(value, dict):
-        return {key: _rounded(item, None, sizes, k) for key, item in value.items()}
+        return {key: _round_value(item, None, sizes, k) for key, item in value.items()}
     if mark is None or type(value) not in (int, float):
         return value
     if isinstance(mark, Share):

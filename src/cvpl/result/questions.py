@@ -54,7 +54,7 @@ _Rate = Annotated[float, Share("fewest", ends="")]
 
 
 class InferenceRow(Section):
-    """One attacker on one secret, by one score.
+    """One attacker on one sensitive attribute, by one score.
 
     `score` is `accuracy`, the share of people who are guessed right, or `rarity_weighted`, the same with the weight
     -log of the share of the person's value. `originals` is the score on people in the release, `controls` on people who
@@ -94,8 +94,8 @@ class InferenceBaseline(Section):
     controls: _Fewest | None = None
 
 
-class SecretInference(Section):
-    """What attackers learn of one secret column from the columns `known`.
+class AttributeInference(Section):
+    """What attackers learn of one sensitive column from the columns `known`.
 
     `kind` is `category`, `number` or `time`. A guess of a number is right within `tolerance` or, if that is null,
     within `relative_tolerance` of the number; times are in days. `attackers` are sorted by what is attributable, the
@@ -114,9 +114,9 @@ class SecretInference(Section):
 
 
 class Reconstruction(Section):
-    """All secrets at once, by attackers that know none of them: the share of people with every guess right.
+    """All sensitive attributes at once, by attackers that know none: the share of people with every guess right.
 
-    `attackers` are sorted like those of one secret, and the first is likewise the largest of several.
+    `attackers` are sorted like those of one sensitive attribute, and the first is likewise the largest of several.
     """
 
     columns: list[str]
@@ -125,7 +125,7 @@ class Reconstruction(Section):
 
 
 class InferenceRate(Section):
-    """The largest attributable score over secrets, attackers and scores; null without a control.
+    """The largest attributable score over sensitive attributes, attackers and scores; null without a control.
 
     It is the largest of `among` figures, read on the same people, so `estimate` is somewhat above what the attacker
     that was picked would reach on others; it is not corrected. The interval is: `low` and `high` hold together over all
@@ -146,8 +146,8 @@ class ReleaseInference(Section):
     """The inference rate of one of several releases, as its audit has it.
 
     `secrets` are the columns that were inferred. `rate` is null, with the `reason`, if it was not measured or nothing
-    can be attributed to the release. A rate has a reason if nothing can be attributed for some secret, or if the
-    release is not assessable: then the rate may be too low.
+    can be attributed to the release. A rate has a reason if nothing can be attributed for some sensitive attribute, or
+    if the release is not assessable: then the rate may be too low.
     """
 
     rate: InferenceRate | None
@@ -156,16 +156,16 @@ class ReleaseInference(Section):
 
 
 class Inference(Section):
-    """What attackers infer of secret columns.
+    """What attackers infer of sensitive columns.
 
-    `link` is the linkage attacker that finds candidates; it does not read the secret. `asked_originals` originals and
-    `asked_controls` controls were asked about. Models were trained on at most `trained_on` records, null without
-    models; `not_run` are attackers that need a library that is not installed, `left_out` columns that could not be
-    asked. Each interval has the `confidence`, so that all hold together at 95%.
+    `link` is the linkage attacker that finds candidates; it does not read the sensitive attribute. `asked_originals`
+    originals and `asked_controls` controls were asked about. Models were trained on at most `trained_on` records, null
+    without models; `not_run` are attackers that need a library that is not installed, `left_out` columns that could not
+    be asked. Each interval has the `confidence`, so that all hold together at 95%.
     """
 
     rate: InferenceRate | None
-    secrets: list[SecretInference]
+    secrets: list[AttributeInference]
     together: Reconstruction | None = None
     link: str
     asked_originals: Whole

@@ -28,7 +28,7 @@ from cvpl.result.publishing import (
     Share,
     Whole,
 )
-from cvpl.wording import count_in, printable, share_in, stopped
+from cvpl.wording import count_in, printable, share_in, with_full_stop
 
 UNREAD, ALIKE, UNSEEN, COARSE = "unread_columns", "originals_not_found", "change_not_seen", "coarse_classes"
 ALONE, DECLARED, SHIFTED, DISTURBED = "columns_alone", "declared_columns", "release_shifted", "noise_hides"
@@ -40,10 +40,10 @@ CAVEATS = (COARSE, DISTURBED, DECLARED)
 
 def blind(findings: Iterable[Finding]) -> str | None:
     """What the attackers cannot see, by the first finding that says so; None if they see."""
-    return next((finding.message for finding in unseen(findings)), None)
+    return next((finding.message for finding in blind_spots(findings)), None)
 
 
-def unseen(findings: Iterable[Finding]) -> list[Finding]:
+def blind_spots(findings: Iterable[Finding]) -> list[Finding]:
     """The findings on what the attackers cannot see, the most telling first."""
     found = [finding for finding in findings if finding.closes_gate and finding.check in BLIND]
     return sorted(found, key=lambda finding: BLIND.index(finding.check))
@@ -175,24 +175,28 @@ def verdict_of(figures: VerdictFigures) -> Verdict:
     """
     if figures.reasons:
         reason = printable(figures.reasons[0])
-        return Verdict(kind="not_assessable", sentence=stopped(f"The risk of this release is not assessable: {reason}"))
+        return Verdict(
+            kind="not_assessable", sentence=with_full_stop(f"The risk of this release is not assessable: {reason}")
+        )
     risk, certain = figures.risk, figures.certain
     if risk is None or risk.basis != "control" or risk.low is None or risk.high is None:
-        return _undetermined(figures, figures.missing + ("" if figures.blind is None else f", and {figures.blind}"))
+        return _undetermined_verdict(
+            figures, figures.missing + ("" if figures.blind is None else f", and {figures.blind}")
+        )
     if figures.control_fault is not None:
-        return _undetermined(figures, figures.control_fault)
+        return _undetermined_verdict(figures, figures.control_fault)
     if risk.low > 0:
         return _linkable(risk, figures)
     if certain is not None:
         return _linkable(certain, figures)
     if figures.control_hides is not None:
-        return _undetermined(figures, figures.control_hides)
+        return _undetermined_verdict(figures, figures.control_hides)
     if risk.high < 0:
-        return _undetermined(figures, LINKED_MORE_OFTEN)
+        return _undetermined_verdict(figures, LINKED_MORE_OFTEN)
     if figures.lower_bound:
-        return _undetermined(figures, "the search skipped some pairs, so the figures are lower bounds")
+        return _undetermined_verdict(figures, "the search skipped some pairs, so the figures are lower bounds")
     if figures.blind is not None:
-        return _undetermined(figures, figures.blind)
+        return _undetermined_verdict(figures, figures.blind)
     sentence = f"The risk of this release cannot be told from 0 (at most {share_in(risk.high)})"
     quiet = figures.checked and figures.copies is None
     margin = MARGIN if risk.high < MARGIN and quiet else None
@@ -221,7 +225,7 @@ def _linkable(risk: Risk, figures: VerdictFigures) -> Verdict:
     return Verdict(kind="linkable", sentence=f"{sentence}.", basis="control")
 
 
-def _undetermined(figures: VerdictFigures, missing: str) -> Verdict:
+def _undetermined_verdict(figures: VerdictFigures, missing: str) -> Verdict:
     sentence = f"The risk of this release cannot be told: {missing}{_copies(figures)}"
     right = figures.best_candidate
     basis: RiskBasis | None = None

@@ -143,19 +143,19 @@ def sort_blocks(
     """Lay out a partition in ranges; ties keep the row order."""
     if partition.sets is not None:
         return _sets_in_ranges(partition, np.arange(len(partition.sets)), earlier, left_out)
-    query_order, candidate_order = _sorted(partition.queries), _sorted(partition.candidates)
+    query_order, candidate_order = _sort_codes(partition.queries), _sort_codes(partition.candidates)
     queries, query_ends = _runs(partition.queries, query_order)
     candidates, candidate_ends = _runs(partition.candidates, candidate_order)
     _, left, right = np.intersect1d(queries, candidates, assume_unique=True, return_indices=True)
     apart = tuple(other.taken(query_order, candidate_order) for other in earlier)
-    skip = _skipped(left_out, query_order, candidate_order)
+    skip = _order_skipped(left_out, query_order, candidate_order)
     return SortedBlocks(query_order, candidate_order, query_ends[left], candidate_ends[right], apart, *skip)
 
 
 def layouts(
     partition: Partition, earlier: Sequence[Partition] = (), left_out: LeftOut | None = None
 ) -> Iterator[SortedBlocks]:
-    """The same in parts, to save memory: each query is in one part, and a candidate is repeated in each of its sets."""
+    """The layout in parts, to save memory: a query is in one part, and a candidate is repeated in each of its sets."""
     if partition.sets is None:
         yield sort_blocks(partition, earlier, left_out)
         return
@@ -170,7 +170,7 @@ def _sets_in_ranges(
 ) -> SortedBlocks:
     """Some of the sets in ranges: candidates are sorted within a set, and repeated in every set they belong to."""
     assert partition.sets is not None  # noqa: S101 - callers check it
-    query_order = _sorted(partition.queries)
+    query_order = _sort_codes(partition.queries)
     numbers, query_ends = _runs(partition.queries, query_order)
     heights, widths = partition.sizes()
     here = np.zeros(len(heights), dtype=bool)
@@ -180,7 +180,7 @@ def _sets_in_ranges(
     # The classes of the wanted sets, and the rows of each class, one after the other.
     starts = partition.sets.starts
     classes = partition.sets.classes[ranges(starts[wanted], starts[wanted + 1] - starts[wanted])]
-    by_class = _sorted(partition.candidates)
+    by_class = _sort_codes(partition.candidates)
     sizes = np.bincount(partition.candidates, minlength=partition.sets.span)
     first = np.append(0, np.cumsum(sizes))[classes]
     rows = by_class[ranges(first, sizes[classes])]
@@ -228,13 +228,13 @@ def _runs(codes: Ints, order: Ints) -> tuple[Ints, Ints]:
     return ascending[starts], np.column_stack([starts, np.append(starts, len(codes))[1:]]).astype(np.int64)
 
 
-def _sorted(codes: Ints) -> Ints:
+def _sort_codes(codes: Ints) -> Ints:
     """The stable sort order of the codes. Small codes use a radix sort, which is many times faster."""
     small = len(codes) and codes.min() >= 0 and codes.max() < 1 << 16
     return np.argsort(codes.astype(np.uint16) if small else codes, kind="stable")
 
 
-def _skipped(left_out: LeftOut | None, query_order: Ints, candidate_order: Ints) -> tuple[Ints, Ints]:
+def _order_skipped(left_out: LeftOut | None, query_order: Ints, candidate_order: Ints) -> tuple[Ints, Ints]:
     if left_out is None or not len(left_out.query):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     place = [np.empty(len(order), dtype=np.int64) for order in (query_order, candidate_order)]
@@ -357,14 +357,14 @@ def groups(blocks: SortedBlocks, scorer: ScoreSource, budget: Budget) -> Iterato
             yield everything.part(everything.rectangles[start:end])
             start = end
             continue
-        pieces = _cut(left[start], right[start], most // 2)
-        for queries in _cut(first[start], last[start], most // 2):
+        pieces = _cut_range(left[start], right[start], most // 2)
+        for queries in _cut_range(first[start], last[start], most // 2):
             for candidates in pieces:
                 yield everything.part(np.append(queries, candidates)[None], partial=len(pieces) > 1)
         start += 1
 
 
-def _cut(first: int, last: int, most: int) -> Ints:
+def _cut_range(first: int, last: int, most: int) -> Ints:
     """A range cut into equal ranges of at most `most`."""
     bounds = np.linspace(first, last, -(-int(last - first) // most) + 1).astype(np.int64)
     return np.column_stack([bounds[:-1], bounds[1:]])

@@ -34,7 +34,7 @@ from cvpl.search.best import BestCandidates, Counts, ScoredPairs, SearchOutcome
 from cvpl.search.blocks import Group, LeftOut, Partition, groups, layouts
 from cvpl.search.levers import Approximate
 from cvpl.search.machine import Budget, limit_own_blas, one_blas_thread, threads
-from cvpl.search.pairs import ListedPairs, Tiled, candidates_only
+from cvpl.search.pairs import ListedPairs, TiledQueries, candidates_only
 
 if TYPE_CHECKING:
     from cvpl.search.tree.tree_search import TreeSearch
@@ -50,22 +50,22 @@ FEW_PAIRS = 1 << 18
 """Up to this many pairs are scored by one thread: starting others takes as long."""
 TILE_WIDTH = 1 << 12
 TREE_RECORDS = 1_024
-"""Trees are tried in blocks with this many queries and candidates: building one in vain then costs little ..."""
+"""Trees are tried in blocks with this many queries and candidates: building one in vain then costs little."""
 TREE_PAIRS = 500_000_000
-"""... in groups whose large blocks have this many pairs: loading the compiler takes as long as scoring them."""
+"""Trees are tried where large blocks have this many pairs: loading the compiler takes as long as scoring them."""
 INDEX_PAIRS = 100_000
-"""For agreement scores, blocks with this many pairs are searched with an index on rare values, ..."""
+"""For agreement scores, blocks with this many pairs are searched with an index on rare values."""
 INDEX_ALL_PAIRS = 10_000_000
-"""... in groups with this many pairs: loading the compiler takes as long as scoring them in tiles. Once it is loaded,
+"""The index is used with this many pairs: loading the compiler takes as long as scoring in tiles. Once it is loaded,
 this does not matter."""
 _TREE = "cvpl.search.cells.kernel"
 _INDEX = "cvpl.search.rare_values.index"
 TREE_SAMPLE = 128
 """The number of a block's queries, at most one in sixteen, that go through its tree to count the work."""
 TREE_PRODUCT = 0.25
-"""The cost of a product in a tree, in products of a tile, ..."""
+"""The cost of a product in a tree, in products of a tile."""
 TREE_RECORD = 5_000
-"""... and the cost of building it, including the preparation of queries, in products per query."""
+"""The cost of building a tree, including the preparation of queries, in products per query."""
 
 
 def find_best(
@@ -163,12 +163,12 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
     """The tasks of a group, the largest blocks first; a large block builds its own scorer, on its own thread."""
     pairs, large = group.pairs, tree_rectangles(group)
     if found is not None and not group.apart and (group.source.agreement or group.source.cells) is not None:
-        yield from _indexed(group, budget, found)
+        yield from _index_tasks(group, budget, found)
         return
     if ann is not None and group.source.unit:
         many = group.rectangles[:, 3] - group.rectangles[:, 2] > ann.above
         for rectangle in group.rectangles[many]:
-            yield Approximated(group.part(rectangle[None]), ann)
+            yield ApproximateBlock(group.part(rectangle[None]), ann)
         group, large = group.part(group.rectangles[~many]), large[~many]
         pairs = group.pairs
     if large.any():
@@ -177,12 +177,12 @@ def _tasks(group: Group, budget: Budget, found: BestCandidates | None, ann: Appr
         compile_kernel()
     for at in np.argsort(-pairs, kind="stable"):
         if large[at]:
-            yield _Planted(group.part(group.rectangles[at : at + 1]), budget, found)
+            yield _TreeBlock(group.part(group.rectangles[at : at + 1]), budget, found)
     if not large.all():
         yield partial(_middling, group.part(group.rectangles[~large]), budget)
 
 
-def _indexed(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Task]:
+def _index_tasks(group: Group, budget: Budget, found: BestCandidates) -> Iterator[Task]:
     """Tasks for agreement scores: large blocks use an index on rare values, or a compiled scan of released cells."""
     pairs = group.pairs
     large = (pairs >= INDEX_PAIRS) & (_INDEX in sys.modules or int(pairs.sum()) >= INDEX_ALL_PAIRS)
@@ -236,7 +236,7 @@ def query_tasks(
         if not len(failed):
             return outcome
         size, whole = budget.tile_bytes // 8, slice(0, candidates)
-        alone: list[Task] = [Tiled(group, slice(item, item + 1), whole, size) for item in map(int, failed)]
+        alone: list[Task] = [TiledQueries(group, slice(item, item + 1), whole, size) for item in map(int, failed)]
         return [lambda: outcome, *alone]
 
     at_once = min(most, max(1, -(-len(order) // budget.workers)))
@@ -250,7 +250,7 @@ def _middling(group: Group, budget: Budget) -> list[Task]:
     _ = group.scorer  # built once, before many tasks need it at the same time
     tasks: list[Task] = []
     for rectangle in group.rectangles[pairs > SMALL_BLOCK]:
-        tasks.extend(_tiled(group, rectangle, budget))
+        tasks.extend(_tile_tasks(group, rectangle, budget))
     numbers = np.cumsum(pairs[small]) // LISTED_PAIRS
     for members in np.split(small, np.flatnonzero(np.diff(numbers)) + 1):
         if members.size:
@@ -267,16 +267,16 @@ def tree_rectangles(group: Group) -> NDArray[np.bool_]:
     return result
 
 
-def _tiled(group: Group, rectangle: Ints, budget: Budget) -> Iterator[Task]:
+def _tile_tasks(group: Group, rectangle: Ints, budget: Budget) -> Iterator[Task]:
     first, last, left, right = (int(end) for end in rectangle)
     size = budget.tile_bytes // 8
     height = max(1, size // min(TILE_WIDTH, right - left))
     for start in range(first, last, height):
-        yield Tiled(group, slice(start, min(start + height, last)), slice(left, right), size)
+        yield TiledQueries(group, slice(start, min(start + height, last)), slice(left, right), size)
 
 
 @dataclass(frozen=True, eq=False)
-class _Planted:
+class _TreeBlock:
     """A large block as a group of its own: try a tree on a sample, then return the tasks for the tree or for tiles."""
 
     group: Group
@@ -296,7 +296,7 @@ class _Planted:
         sample = here.sample(min(TREE_SAMPLE, scorer.queries // 16))
         products = here.count(sample).products(tree.coordinates) / len(sample)
         if TREE_PRODUCT * products + TREE_RECORD > scorer.candidates * scorer.a.shape[1]:
-            return list(_tiled(group, group.rectangles[0], self.budget))
+            return list(_tile_tasks(group, group.rectangles[0], self.budget))
         return [TreeTask(self, here, piece) for piece in here.pieces()]
 
 
@@ -304,7 +304,7 @@ class _Planted:
 class TreeTask:
     """Some of the queries of a block with a tree."""
 
-    planted: _Planted
+    planted: _TreeBlock
     search_tree: TreeSearch
     piece: slice
 
@@ -325,7 +325,7 @@ class TreeTask:
             return outcome
         size = self.planted.budget.tile_bytes // 8
         alone: list[Task] = [
-            Tiled(group, slice(query, query + 1), slice(0, candidates), size) for query in map(int, too_many)
+            TiledQueries(group, slice(query, query + 1), slice(0, candidates), size) for query in map(int, too_many)
         ]
         return [lambda: outcome, *alone]
 
@@ -337,7 +337,7 @@ _PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Approximated:
+class ApproximateBlock:
     """A large block as a group of its own, searched with lists."""
 
     group: Group

@@ -204,11 +204,11 @@ def limit_own_blas() -> None:
 
 def _blas(*, of_process: bool) -> list[LibController]:
     """The loaded BLAS libraries whose number of threads is the whole process's, or those where it is a thread's."""
-    return [library for library in _loaded(hash(tuple(sys.modules))) if _is_of_process(library) == of_process]
+    return [library for library in _blas_libraries(hash(tuple(sys.modules))) if _is_of_process(library) == of_process]
 
 
 @lru_cache(maxsize=1)
-def _loaded(modules: int) -> list[LibController]:
+def _blas_libraries(modules: int) -> list[LibController]:
     """The loaded BLAS libraries; they are looked for again when other modules have been imported."""
     found: list[LibController] = ThreadpoolController().select(user_api="blas").lib_controllers
     return found

@@ -34,9 +34,9 @@ Ints = NDArray[np.int64]
 MOST_PAIRS = 5_000_000
 """Up to this many candidate pairs, every pair is scored."""
 SAMPLED_PER_RECORD = 100
-"""Beyond that, the number of candidates sampled for each record (the paper's choice) ..."""
+"""Beyond that, the number of candidates sampled for each record (the paper's choice)."""
 SAMPLED_RECORDS = 20_000
-"""... and the number of sampled records."""
+"""The number of records for which candidates are sampled."""
 LISTED = 1 << 18
 
 
@@ -63,7 +63,7 @@ def candidate_similarities(
     values: list[Floats] = []
     for at, partition in enumerate(partitions):
         if total > most:
-            query, row = _drawn(sort_blocks(partition), rng)
+            query, row = _draw_pairs(sort_blocks(partition), rng)
             keep = _candidates_among(query, row, partitions[:at], left_out)
             values.append(scorer.pairs(query[keep], row[keep]))
             continue
@@ -78,7 +78,7 @@ def candidate_similarities(
     return PairSimilarities(found, total if total > most else len(found), total > most)
 
 
-def _drawn(blocks: SortedBlocks, rng: np.random.Generator) -> tuple[Ints, Ints]:
+def _draw_pairs(blocks: SortedBlocks, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Uniformly sampled pairs, as rows: records by the number of their candidates, then candidates of each."""
     heights = blocks.query_ends[:, 1] - blocks.query_ends[:, 0]
     widths = blocks.candidate_ends[:, 1] - blocks.candidate_ends[:, 0]
@@ -110,7 +110,7 @@ Scores = NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)
-class Tiled:
+class TiledQueries:
     """Some queries against a range of candidates; `tile_size` counts the pairs of a tile."""
 
     group: Group

@@ -38,7 +38,7 @@ def insert(score: float, row: int, top: Array, who: Array, near: Array, many: Ar
 
 
 @njit(nogil=True, cache=True)
-def skipped(place: int, first: int, last: int, skips: Array) -> int:
+def is_skipped(place: int, first: int, last: int, skips: Array) -> int:
     """Whether a candidate is left out for this query."""
     found = False
     for at in range(first, last):

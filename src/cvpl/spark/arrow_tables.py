@@ -43,7 +43,7 @@ class StoredColumn:
     fields: Mapping[str, tuple[str, str]]
 
     def plain(self) -> StoredColumn:
-        """The same with one array for all parts."""
+        """The column stored as one array for all parts."""
         first = next(iter(self.fields.values()))
         return replace(self, fields=dict.fromkeys(self.fields, first))
 
@@ -86,7 +86,7 @@ class Layout:
         return cls(table, tuple(stored))
 
     def plain(self, names: Collection[str]) -> Layout:
-        """The same, where the parts of these columns are one array each: they hold no ranges."""
+        """The layout where the parts of these columns are one array each: they hold no ranges."""
         return Layout(
             self.table, tuple(column.plain() if column.spec.name in names else column for column in self.columns)
         )

@@ -82,21 +82,21 @@ def search_all(
     """The searches of one attack that are not `done`, each kept in the cluster; `tables` by their roles."""
     knows = order.attacker.knows
     known = {role: table if knows is None else table.only(knows) for role, table in tables.items()}
-    asked = {"original": _some(known["original"], order, order.people)}
+    asked = {"original": _take_records(known["original"], order, order.people)}
     if "control" in known and order.representation.maps_others:
-        asked["control"] = _some(known["control"], order, order.control)
+        asked["control"] = _take_records(known["control"], order, order.control)
     wanted: dict[Step, tuple[ClusterTable, ClusterTable]] = {
         ("found", order.keys.search): (asked["original"], known["protected"])
     }
     if "control" in asked:
         wanted["found in control", order.keys.control] = asked["control"], known["protected"]
     if len(order.reference) and order.attacker.evidence == "reference":
-        reference = replace(_some(known["control"], order, order.reference), name="reference")
+        reference = replace(_take_records(known["control"], order, order.reference), name="reference")
         for role, queries in asked.items():
             wanted[f"found in reference, {role}", order.keys.control] = queries, reference
     found = {step: _search(order, *sides) for step, sides in wanted.items() if step not in done}
     if len(order.reference) and order.attacker.evidence == "density":
-        reference = replace(_some(known["control"], order, order.reference), name="reference")
+        reference = replace(_take_records(known["control"], order, order.reference), name="reference")
         for role, queries in asked.items():
             for among in (known["protected"], reference):
                 step = f"{DENSITY} {among.name}, {role}", order.keys.control
@@ -110,7 +110,7 @@ def read_step(step: Step, folder: Path) -> BestCandidates | Floats:
     return read_densities(folder) if step[0].startswith(DENSITY) else read_found(folder)
 
 
-def _some(table: ClusterTable, order: SearchOrder, rows: Ints | None) -> ClusterTable:
+def _take_records(table: ClusterTable, order: SearchOrder, rows: Ints | None) -> ClusterTable:
     """Some of the records, at the granularity of the release if the attacker is aligned to it."""
     kept = table if rows is None else table.kept(rows)
     return kept if order.form is None else replace(kept, steps=(*kept.steps, order.form.apply))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cvpl.spark.arrow_tables import PLACE, Layout
 from cvpl.spark.cluster import Cluster
-from cvpl.spark.guarding import Guarded
+from cvpl.spark.guarding import GuardedTask
 from cvpl.tables.columns import ColumnData, ColumnSpec, Place, Table
 
 if TYPE_CHECKING:
@@ -103,16 +103,20 @@ class ClusterTable(Table):
     def kept(self, rows: NDArray[np.intp]) -> ClusterTable:
         """Return some of the records, whose rows are given in ascending order."""
         return replace(
-            self, rows=len(rows), frame=self.frame.mapInArrow(Guarded(_Kept(np.asarray(rows))), self.frame.schema)
+            self,
+            rows=len(rows),
+            frame=self.frame.mapInArrow(GuardedTask(_RecordFilter(np.asarray(rows))), self.frame.schema),
         )
 
     def at(self, rows: Ints) -> ClusterTable:
         """Return some of the records, whose rows are given in ascending order, with the places that they have."""
-        return replace(self, frame=self.frame.mapInArrow(Guarded(_Kept(rows, renumber=False)), self.frame.schema))
+        return replace(
+            self, frame=self.frame.mapInArrow(GuardedTask(_RecordFilter(rows, renumber=False)), self.frame.schema)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
+class _RecordFilter:
     """Keeps the records at some places, and numbers them anew."""
 
     rows: Ints

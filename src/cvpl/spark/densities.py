@@ -15,9 +15,9 @@ from cvpl.search.machine import Budget
 from cvpl.search.rare_values.log_means import log_means
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
-from cvpl.spark.guarding import guarded
+from cvpl.spark.guarding import run_guarded
 from cvpl.spark.partitioning import Partitioning, TaskRunner, count_blocks
-from cvpl.spark.search import MEMORY, paired
+from cvpl.spark.search import MEMORY, pair_records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,17 +40,17 @@ def densities(representation: Representation, queries: ClusterTable, candidates:
 
     counts = count_blocks((), queries, candidates)
     partitioning = Partitioning.of(counts, queries.rows + candidates.rows)
-    task = _Summed(representation.bare(), queries.reader, candidates.reader)
+    task = _LogSumExp(representation.bare(), queries.reader, candidates.reader)
     asked, there = (
         partitioning.distribute((), queries, "queries"),
         partitioning.distribute((), candidates, "candidates"),
     )
-    sums = paired(asked, there, TaskRunner(task, task.queries, task.candidates), _SUMS)
+    sums = pair_records(asked, there, TaskRunner(task, task.queries, task.candidates), _SUMS)
     groups = max(1, -(-queries.rows // queries.cluster.rows))
     together = CombinedDensities(candidates.rows)
 
     def run(parts: pa.Table) -> pa.Table:
-        return guarded(together, parts)
+        return run_guarded(together, parts)
 
     group = sql.pmod(sql.col(PLACE), sql.lit(groups)).alias("group")
     found = queries.cluster.keep(sums.groupBy(group).applyInArrow(run, _DENSITY))
@@ -71,7 +71,7 @@ def read_densities(folder: Path) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Summed:
+class _LogSumExp:
     """The logarithm of the sum of exp(score) over the candidates of a task."""
 
     representation: Representation

@@ -16,7 +16,7 @@ Batches = Iterator["pa.RecordBatch"]
 
 
 @dataclass(frozen=True, eq=False)
-class Guarded:
+class GuardedTask:
     """A task on the batches of a partition that fails with the type and the place of an error alone."""
 
     task: Callable[[Batches], Batches]
@@ -29,7 +29,7 @@ class Guarded:
             raise _bare(error) from None
 
 
-def guarded(task: Callable[..., pa.Table], *records: pa.Table) -> pa.Table:
+def run_guarded(task: Callable[..., pa.Table], *records: pa.Table) -> pa.Table:
     """What a task makes of some records; it fails with the type and the place of an error alone."""
     try:
         return task(*records)

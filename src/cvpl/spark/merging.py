@@ -23,7 +23,7 @@ _CERTAIN = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Merged:
+class MergedQueries:
     """The queries by place, what was found for each, and which ties have to be counted again."""
 
     places: Ints
@@ -31,7 +31,7 @@ class Merged:
     unsure: NDArray[np.bool_]
 
 
-def merge_parts(places: Ints, parts: BestCandidates) -> Merged:
+def merge_parts(places: Ints, parts: BestCandidates) -> MergedQueries:
     """Merge what parts of a search found; `places` says whose part each is."""
     order = np.argsort(places, kind="stable")
     sorted_places = places[order]
@@ -58,4 +58,4 @@ def merge_parts(places: Ints, parts: BestCandidates) -> Merged:
     counted[lower] = 1 + (own["second"][lower] >= top[lower] - TIE)
     found.ties[:] = np.add.reduceat(counted, starts)
     unsure = np.logical_or.reduceat(lower & (own["ties"] > _CERTAIN) & (counted == _CERTAIN), starts)
-    return Merged(sorted_places[starts], found, unsure)
+    return MergedQueries(sorted_places[starts], found, unsure)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from cvpl.errors import CvplError, InputError, InternalError, LimitError, Problem, place_of
 from cvpl.files import private_folder, remove_abandoned
 from cvpl.spark.chunks import chunks
-from cvpl.spark.guarding import Guarded
+from cvpl.spark.guarding import GuardedTask
 from cvpl.spark.sources import ClusterSource
 from cvpl.tables.source.source import OwnParquet
 
@@ -51,7 +51,7 @@ def ask_at_once(tables: Mapping[str, ClusterSource], question: Question) -> Any:
     from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - part of an extra
 
     sent, frame = _join_tables(tables)
-    rows = frame.mapInArrow(Guarded(TableTask(sent, question)), "said binary").collect()
+    rows = frame.mapInArrow(GuardedTask(TableTask(sent, question)), "said binary").collect()
     said, refused = CPickleSerializer().loads(bytes(rows[0].said))
     if refused is not None:
         raise refused
@@ -67,7 +67,7 @@ def _join_tables(tables: Mapping[str, ClusterSource]) -> tuple[tuple[SentTable, 
         if source.rows is not None:
             frame = frame.coalesce(max(1, source.rows // _PIECE))
         packed = TablePacker(number, tuple(source.frame.columns))
-        frames.append(frame.mapInArrow(Guarded(packed), _PIECES))
+        frames.append(frame.mapInArrow(GuardedTask(packed), _PIECES))
     sent = tuple(SentTable(role, source.name, source.rows) for role, source in tables.items())
     # One partition: the order of records in it changes nothing, since they are sorted by their content.
     return sent, reduce(lambda one, other: one.unionAll(other), frames).repartition(1)

@@ -18,7 +18,7 @@ from cvpl.operators.blocking import Key, block_words
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster_table import ClusterTable, Reader
-from cvpl.spark.guarding import Guarded
+from cvpl.spark.guarding import GuardedTask
 from cvpl.spark.packing import pack, unpack
 from cvpl.tables.columns import Table
 from cvpl.tables.keys import hash_columns
@@ -60,7 +60,7 @@ def count_blocks(scheme: tuple[Key, ...], queries: ClusterTable, candidates: Clu
     from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
 
     sides = [
-        table.frame.mapInArrow(Guarded(_CountedBlocks(scheme, table.reader)), "block long, records long")
+        table.frame.mapInArrow(GuardedTask(_CountedBlocks(scheme, table.reader)), "block long, records long")
         .groupBy("block")
         .agg(sql.sum("records").alias(name))
         for table, name in ((queries, "queries"), (candidates, "candidates"))
@@ -144,7 +144,7 @@ class Partitioning:
 
     def distribute(self, scheme: tuple[Key, ...], table: ClusterTable, side: Side) -> DataFrame:
         """The records of a table, in packs with the task of each."""
-        return table.frame.mapInArrow(Guarded(_RecordPacker(self, scheme, table.reader, side)), _DEALT)
+        return table.frame.mapInArrow(GuardedTask(_RecordPacker(self, scheme, table.reader, side)), _DEALT)
 
 
 @dataclass(frozen=True, eq=False)

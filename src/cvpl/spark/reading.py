@@ -19,13 +19,13 @@ from cvpl.spark.arrow_tables import PLACE, Layout
 from cvpl.spark.chunks import chunks
 from cvpl.spark.cluster import Cluster
 from cvpl.spark.cluster_table import ClusterTable
-from cvpl.spark.guarding import Guarded
+from cvpl.spark.guarding import GuardedTask
 from cvpl.spark.packing import pack, unpack
 from cvpl.tables.columns import ColumnSpec, MeasuredNotice, Table
 from cvpl.tables.keys import record_keys
 from cvpl.tables.meaning.column_facts import ColumnFacts, LabelFacts
 from cvpl.tables.meaning.reading import ColumnReader
-from cvpl.tables.source.connection import connected
+from cvpl.tables.source.connection import connect
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import open_source
 
@@ -52,7 +52,7 @@ def column_facts(frames: Mapping[str, DataFrame], specs: Sequence[ColumnSpec], r
         for labels in distinct.values():
             labels[table] = []
         task = _PartFacts(table, tuple(specs), reading)
-        said = frame.mapInArrow(Guarded(task), "spec int, label string, facts binary").distinct().persist()
+        said = frame.mapInArrow(GuardedTask(task), "spec int, label string, facts binary").distinct().persist()
         try:
             for row in said.where("facts is null").groupBy("spec").count().collect():
                 reading.limits.check_labels(row["count"], table, specs[row.spec].name)
@@ -88,7 +88,7 @@ class _PartFacts:
         from pyspark.serializers import CPickleSerializer  # noqa: PLC0415
 
         for chunk in chunks(batches):
-            with connected() as con:
+            with connect() as con:
                 source = open_source(con, chunk, self.table, self.reading)
                 reader = ColumnReader(con, self.reading, [], [])
                 for number, spec in enumerate(self.specs):
@@ -156,8 +156,8 @@ def read_table(
     bits = max(0, (rows // cluster.rows).bit_length())
     labels = {name: item.labels for name, item in facts.items() if isinstance(item, LabelFacts)}
     layout = Layout.declared(table, specs, labels)
-    task = _Read(table, tuple(specs), reading, facts, layout, bits)
-    read = cluster.keep(frame.mapInArrow(Guarded(task), "part int, records long, packed binary, said binary"))
+    task = _ChunkReader(table, tuple(specs), reading, facts, layout, bits)
+    read = cluster.keep(frame.mapInArrow(GuardedTask(task), "part int, records long, packed binary, said binary"))
     packs = read.where("said is null").select("part", "records", "packed")
     counts = {row.part: row[1] for row in packs.groupBy("part").agg({"records": "sum"}).collect()}
     if sum(counts.values()) != rows:
@@ -179,7 +179,7 @@ def read_table(
 
 
 @dataclass(frozen=True)
-class _Read:
+class _ChunkReader:
     """Reads the chunks of a partition: packs of records with their keys, and once a chunk what reading said."""
 
     table: str
@@ -196,7 +196,7 @@ class _Read:
         for chunk in chunks(batches):
             problems: list[Problem] = []
             notices: list[MeasuredNotice] = []
-            with connected() as con:
+            with connect() as con:
                 source = open_source(con, chunk, self.table, self.reading)
                 reader = ColumnReader(con, self.reading, problems, notices, self.facts)
                 columns = {spec.name: reader.read(spec, [source])[0] for spec in self.specs}

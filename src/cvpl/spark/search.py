@@ -18,7 +18,7 @@ from cvpl.search.exact import find_best
 from cvpl.search.machine import Budget
 from cvpl.spark.arrow_tables import PLACE
 from cvpl.spark.cluster_table import ClusterTable, Reader
-from cvpl.spark.guarding import guarded
+from cvpl.spark.guarding import run_guarded
 from cvpl.spark.merging import merge_parts
 from cvpl.spark.partitioning import TASK, BlockCounts, Partitioning, TaskRunner, count_blocks
 from cvpl.tables.columns import Table
@@ -83,7 +83,7 @@ def search(
         partitioning.distribute(scheme, queries, "queries"),
         partitioning.distribute(scheme, candidates, "candidates"),
     )
-    found = paired(asked, there, TaskRunner(task, task.queries, task.candidates), FOUND)
+    found = pair_records(asked, there, TaskRunner(task, task.queries, task.candidates), FOUND)
     if partitioning.splits:
         merged = cluster.keep(_merge(found, queries))
         found = _count_again(merged, partitioning, scheme, task, queries, candidates).select(*FIELDS)
@@ -92,11 +92,11 @@ def search(
     return ClusterSearchResult(found, counts)
 
 
-def paired(asked: DataFrame, there: DataFrame, task: TaskRunner, schema: str) -> DataFrame:
+def pair_records(asked: DataFrame, there: DataFrame, task: TaskRunner, schema: str) -> DataFrame:
     """What each task makes of its queries and its candidates."""
 
     def run(packs: pa.Table) -> pa.Table:  # Spark counts the arguments of a plain function
-        return guarded(task, packs)
+        return run_guarded(task, packs)
 
     return asked.unionAll(there).groupBy(*TASK).applyInArrow(run, schema)
 
@@ -109,12 +109,12 @@ def _merge(parts: DataFrame, queries: ClusterTable) -> DataFrame:
     group = sql.pmod(sql.col(PLACE), sql.lit(groups)).alias("group")
 
     def run(found: pa.Table) -> pa.Table:
-        return guarded(_merged, found)
+        return run_guarded(_merge_parts, found)
 
     return parts.groupBy(group).applyInArrow(run, f"{FOUND}, unsure boolean")
 
 
-def _merged(parts: pa.Table) -> pa.Table:
+def _merge_parts(parts: pa.Table) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - part of an extra
 
     columns = {name: parts.column(name).to_numpy() for name in FIELDS}
@@ -131,7 +131,7 @@ def _count_again(
     queries: ClusterTable,
     candidates: ClusterTable,
 ) -> DataFrame:
-    """The same with exact ties: those that parts could not settle are counted from the scores."""
+    """The results with exact ties: those that parts could not settle are counted from the scores."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 - part of an extra
 
     unsure = merged.where("unsure").select(PLACE, "best").toArrow()
@@ -142,7 +142,7 @@ def _count_again(
     some = _Counting(task, places, best - TIE)
     asked = partitioning.distribute(scheme, queries.at(places), "queries")
     there = partitioning.distribute(scheme, candidates, "candidates")
-    parts = paired(asked, there, TaskRunner(some, task.queries, task.candidates), f"{PLACE} long, tied long")
+    parts = pair_records(asked, there, TaskRunner(some, task.queries, task.candidates), f"{PLACE} long, tied long")
     counted = parts.groupBy(PLACE).agg(sql.sum("tied").alias("tied"))
     joined = merged.join(counted, PLACE, "left")
     return joined.withColumn("ties", sql.coalesce("tied", "ties"))
@@ -200,7 +200,7 @@ class _SearchTask:
         rows, others = self.candidates(there)
         found = self._search(mine, others)
         named = np.append(rows, -1)  # the last one is for queries without a candidate
-        return _written(places, found, named)
+        return _to_arrow(places, found, named)
 
     def _search(self, queries: Table, candidates: Table) -> BestCandidates:
         if not queries.rows or not candidates.rows:
@@ -213,18 +213,18 @@ class _SearchTask:
 def _partition(scheme: tuple[Key, ...], queries: Table, candidates: Table) -> Partition:
     """The blocks of some records, numbered together."""
     sides = zip(block_words(scheme, queries), block_words(scheme, candidates), strict=True)
-    words = (_numbered(np.concatenate(pair)) for pair in sides)
+    words = (_number_words(np.concatenate(pair)) for pair in sides)
     codes = combined_codes(words, queries.rows + candidates.rows)
     return Partition(codes[: queries.rows], codes[queries.rows :])
 
 
-def _numbered(words: Ints) -> tuple[Ints, int]:
+def _number_words(words: Ints) -> tuple[Ints, int]:
     """The words as codes from 0, and the number of codes."""
     found, codes = np.unique(words, return_inverse=True)
     return codes.reshape(-1).astype(np.int64), len(found)
 
 
-def _written(places: Ints, found: BestCandidates, named: Ints) -> pa.Table:
+def _to_arrow(places: Ints, found: BestCandidates, named: Ints) -> pa.Table:
     import pyarrow as pa  # noqa: PLC0415 - part of an extra
 
     columns = {name: getattr(found, name) for name in _NAMES}

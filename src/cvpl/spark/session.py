@@ -103,7 +103,7 @@ def session_for(master: str | None = None, running: SparkSession | None = None) 
     session = None
     try:
         with _signals_wait():
-            session = _started(builder, master)
+            session = _start_session(builder, master)
         yield session
     finally:
         if session is not None:
@@ -132,7 +132,7 @@ def _signals_wait() -> Iterator[None]:
             handlers[signal.Signals(came[0])](came[0], None)
 
 
-def _started(builder: SparkSession.Builder, master: str | None) -> SparkSession:
+def _start_session(builder: SparkSession.Builder, master: str | None) -> SparkSession:
     from pyspark.errors import PySparkException  # noqa: PLC0415 - part of an extra
 
     try:

@@ -31,14 +31,14 @@ class ClusterSource:
     rows: int | None = None
 
     def counted(self) -> ClusterSource:
-        """The same, with its number of records."""
+        """The table with its number of records."""
         return replace(self, rows=self.frame.count())
 
 
 def source_of(session: SparkSession, data: Any, role: str) -> ClusterSource:
     """The table that `data` names; raises InputError if there is none, or if a column cannot be read from Spark."""
     if is_spark_frame(data):
-        return _checked(ClusterSource(role, data))
+        return _check_source(ClusterSource(role, data))
     if not isinstance(data, str | os.PathLike):
         what = f"a {type(data).__name__} cannot be read by Spark"
         raise InputError([Problem(role, what, _CURE)])
@@ -46,7 +46,7 @@ def source_of(session: SparkSession, data: Any, role: str) -> ClusterSource:
     if text.lower().endswith(_OTHER_FILES):
         cure = "Convert it to Parquet, or leave out --engine spark: on one machine cvpl reads it as it is."
         raise InputError([Problem(PurePath(text).name, "with Spark, cvpl reads Parquet and tables of a catalog", cure)])
-    return _checked(_catalog_table(session, text) or _parquet(session, text))
+    return _check_source(_catalog_table(session, text) or _parquet(session, text))
 
 
 def _catalog_table(session: SparkSession, text: str) -> ClusterSource | None:
@@ -73,7 +73,7 @@ def _parquet(session: SparkSession, text: str) -> ClusterSource:
         raise InputError([Problem(name, what, _CURE)]) from None
 
 
-def _checked(source: ClusterSource) -> ClusterSource:
+def _check_source(source: ClusterSource) -> ClusterSource:
     """Refuse columns whose type neither a Parquet file nor a person would write in a table."""
     problems = [
         Problem(

@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class _Stored:
+class _ArrayLocation:
     """The location of an array in the file."""
 
     start: int
@@ -46,13 +46,13 @@ class ColumnStore(Place):
         try:
             self.file = unnamed_file()
         except OSError as error:
-            raise _refused(error) from None
+            raise _limit_error(error) from None
         weakref.finalize(self, self.file.close)
 
     def put(self, column: ColumnData) -> Fetch:
         """Write a column to the file; an array that the column uses twice is written once."""
-        written: dict[int, _Stored] = {}
-        stored: dict[str, _Stored] = {}
+        written: dict[int, _ArrayLocation] = {}
+        stored: dict[str, _ArrayLocation] = {}
         make, arrays = column.parts()
         for name, array in arrays.items():
             if id(array) not in written:
@@ -64,11 +64,11 @@ class ColumnStore(Place):
         """Return a new store."""
         return ColumnStore()
 
-    def _fetch(self, make: Make, stored: Mapping[str, _Stored]) -> ColumnData:
+    def _fetch(self, make: Make, stored: Mapping[str, _ArrayLocation]) -> ColumnData:
         opened = {place: self._mapped(place) for place in stored.values()}
         return make(**{name: opened[place] for name, place in stored.items()})
 
-    def _write(self, array: Array) -> _Stored:
+    def _write(self, array: Array) -> _ArrayLocation:
         end = self.file.seek(0, os.SEEK_END)
         start = -(-end // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         self.file.seek(start)
@@ -76,10 +76,10 @@ class ColumnStore(Place):
             self.file.write(np.ascontiguousarray(array).view(np.uint8).data)
             self.file.flush()
         except OSError as error:
-            raise _refused(error) from None
-        return _Stored(start, len(array), array.dtype)
+            raise _limit_error(error) from None
+        return _ArrayLocation(start, len(array), array.dtype)
 
-    def _mapped(self, stored: _Stored) -> Array:
+    def _mapped(self, stored: _ArrayLocation) -> Array:
         size = stored.length * stored.kind.itemsize
         if not size:
             return np.zeros(0, dtype=stored.kind)
@@ -87,7 +87,7 @@ class ColumnStore(Place):
         return np.frombuffer(mapped, dtype=stored.kind)
 
 
-def _refused(error: OSError) -> LimitError:
+def _limit_error(error: OSError) -> LimitError:
     return LimitError(
         f"the tables exceed the memory limit and cannot be stored on disk in {temporary_place()}: "
         f"{error.strerror or 'the system refused'}. Free space there, set the environment variable TMPDIR to another "

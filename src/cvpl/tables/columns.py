@@ -187,6 +187,6 @@ class MeasuredNotice:
         share = disclosure.share_of_records(self.records, self.of)
         if share is None or not self.records:
             return None
-        figure = f"{share:.1%}" if self.noun is None else disclosure.counted(self.records, self.noun)
+        figure = f"{share:.1%}" if self.noun is None else disclosure.count_phrase(self.records, self.noun)
         text = self.one if self.records == 1 and self.one is not None else self.text
         return f"{self.where}: {figure} {text}"

@@ -1,10 +1,10 @@
-"""Data that evaluation may read and no attacker can: true matches, units, ids and sensitive columns.
+"""Data that evaluation may read and no attacker can: true matches, groups of rows, ids and sensitive columns.
 
 An attacker receives a `Pair`. The true matches, the rows that form one person or household, and the columns that define
 subgroups or hold values to infer are kept here, separately. An import rule keeps operators, search and attack from
 importing this module.
 
-The unit at risk says which rows are one person, household or account. Rows of one unit are sampled together: in
+Groups of rows say which rows are one person, household or account. Rows of one group are sampled together: in
 intervals, in paired differences, in a split.
 """
 
@@ -21,7 +21,7 @@ from cvpl.errors import InputError, LimitError, Problem, UsageError
 from cvpl.tables.columns import ColumnData, ColumnSpec
 from cvpl.tables.keys import components
 from cvpl.tables.meaning.reading import ColumnReader
-from cvpl.tables.source.connection import connected, quoted, within_memory
+from cvpl.tables.source.connection import connect, identifier, within_memory
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, open_source
 
@@ -93,7 +93,7 @@ def read_matches(
         if by_position and not position:
             whole = f"regexp_full_match({identity}, '[0-9]+([.]0*)?')"
             identity = f"CASE WHEN {whole} THEN TRY_CAST({identity} AS BIGINT) END"
-        sides.append(f"(SELECT {source.position} AS row, {identity} AS identity FROM {quoted(source.table)})")
+        sides.append(f"(SELECT {source.position} AS row, {identity} AS identity FROM {identifier(source.table)})")
     counts = [f"(SELECT identity, count(*)::HUGEINT AS n FROM {side} AS s GROUP BY 1)" for side in sides]
     on = "ON o.identity = p.identity"
     # Count by group: listing the pairs of a column with two values would take hours.
@@ -115,47 +115,47 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
-    """The unit of every row of originals and control, by table; None if every row is a unit of its own.
+class RowGroups:
+    """The group of every row of originals and control, by table; None if every row is a group of its own.
 
-    Equal numbers mean one unit, across tables too.
+    Equal numbers mean one group, across tables too.
     """
 
     codes: Mapping[str, Ints] | None = None
 
     @property
     def is_row(self) -> bool:
-        """Whether every row is a unit of its own."""
+        """Whether every row is a group of its own."""
         return self.codes is None
 
-    def parted(self, stay: NDArray[np.intp], leave: NDArray[np.intp]) -> Unit:
-        """Return the units after a split of the originals: rows `stay` remain, rows `leave` become the control."""
+    def parted(self, stay: NDArray[np.intp], leave: NDArray[np.intp]) -> RowGroups:
+        """Return the groups after a split of the originals: rows `stay` remain, rows `leave` become the control."""
         if self.codes is None:
             return self
-        return Unit({"original": self.codes["original"][stay], "control": self.codes["original"][leave]})
+        return RowGroups({"original": self.codes["original"][stay], "control": self.codes["original"][leave]})
 
-    def ordered(self, order: Mapping[str, Ints]) -> Unit:
-        """Return the units of records that are kept in another order, given the row numbers in it."""
+    def ordered(self, order: Mapping[str, Ints]) -> RowGroups:
+        """Return the groups of records that are kept in another order, given the row numbers in it."""
         if self.codes is None:
             return self
         parts = [codes[order[table]] for table, codes in self.codes.items()]
         numbers = np.split(joined_codes([np.concatenate(parts)]), np.cumsum([len(part) for part in parts])[:-1])
-        return Unit(dict(zip(self.codes, numbers, strict=True)))
+        return RowGroups(dict(zip(self.codes, numbers, strict=True)))
 
 
-EACH_ROW = Unit()
+EACH_ROW = RowGroups()
 
 
-def read_unit(
+def read_row_groups(
     con: duckdb.DuckDBPyConnection,
     reader: ColumnReader,
     sources: Sequence[Source],
     columns: Sequence[str],
     person: str | None = None,
-) -> Unit:
-    """Read the unit of every row of every table.
+) -> RowGroups:
+    """Read the group of every row of every table.
 
-    Rows belong to one unit if they agree on any of `columns` or, within one table, on `person`: another table holds
+    Rows belong to one group if they agree on any of `columns` or, within one table, on `person`: another table holds
     other people, who may have the same numbers. A missing value agrees with nothing, and a column that a table lacks
     joins none of its rows.
     """
@@ -165,7 +165,7 @@ def read_unit(
         parts = [
             f"SELECT {at} AS side, {source.position} AS place, {reader.text(source, column)} AS name, "
             f"{0 if column in columns else at} AS apart "
-            f"FROM {quoted(source.table)}"
+            f"FROM {identifier(source.table)}"
             for at, source in enumerate(sources)
             if column in source.types
         ]
@@ -186,7 +186,7 @@ def read_unit(
     if not found:
         return EACH_ROW
     parts_of = np.split(joined_codes(found), rows[1:-1])
-    return Unit({source.table: part for source, part in zip(sources, parts_of, strict=True)})
+    return RowGroups({source.table: part for source, part in zip(sources, parts_of, strict=True)})
 
 
 def joined_codes(codes: Sequence[Ints]) -> Ints:
@@ -204,7 +204,7 @@ def joined_codes(codes: Sequence[Ints]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class EvaluationOnly:
-    """The true matches, the unit at risk, and columns of the originals that only evaluation reads.
+    """The true matches, the groups of rows, and columns of the originals that only evaluation reads.
 
     `matches` is None where no match is known. `columns` holds each column for the originals and, if it has the column,
     for the control: subgroups by which rates are split. `released` holds columns of the release that no attacker
@@ -213,7 +213,7 @@ class EvaluationOnly:
     """
 
     matches: TrueMatches | None = None
-    unit: Unit = EACH_ROW
+    groups: RowGroups = EACH_ROW
     columns: Mapping[str, tuple[ColumnData, ColumnData | None]] = field(default_factory=dict)
     released: Mapping[str, ColumnData] = field(default_factory=dict)
     sensitive: Mapping[str, SensitiveColumn] = field(default_factory=dict)
@@ -222,7 +222,7 @@ class EvaluationOnly:
         """Return the data after a split of the originals: rows `stay` remain, rows `leave` become the control."""
         columns = {name: (column.take(stay), column.take(leave)) for name, (column, _) in self.columns.items()}
         sensitive = {name: column.parted(stay, leave) for name, column in self.sensitive.items()}
-        return EvaluationOnly(matches, self.unit.parted(stay, leave), columns, self.released, sensitive)
+        return EvaluationOnly(matches, self.groups.parted(stay, leave), columns, self.released, sensitive)
 
 
 Rows = NDArray[np.intp]
@@ -274,7 +274,7 @@ def read_sensitive_columns(
 @within_memory
 def id_values(table: object, column: str, reading: Reading) -> list[str]:
     """The text of every cell of the id column, in the order of the rows; an empty text where there is none."""
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, table, "original", reading)
         if column not in source.types:
             raise UsageError(
@@ -282,6 +282,6 @@ def id_values(table: object, column: str, reading: Reading) -> list[str]:
                 "`role: id`, or leave out --per-person-id (in Python per_person_id=True)."
             )
         text = f"coalesce(CAST({source.field(column)} AS VARCHAR), '')"
-        found = con.execute(f"SELECT {text} FROM {quoted(source.table)} ORDER BY {source.position}").fetchall()
+        found = con.execute(f"SELECT {text} FROM {identifier(source.table)} ORDER BY {source.position}").fetchall()
         source.check_unchanged()
     return [str(cell) for (cell,) in found]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import NOBODY, Coded, Frame
+from cvpl.laboratory.frame import NOBODY, CategoryCodes, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Pair, Table, Times
 from cvpl.tables.evaluation_only import Scenario, TrueMatches
 from cvpl.tables.meaning.protected_values import is_suppressed, read_number, read_time
@@ -49,7 +49,7 @@ def _column(spec: ColumnSpec, frames: Sequence[Frame]) -> list[ColumnData]:
     return [_times(spec.name, frame) for frame in frames]
 
 
-def _labels(spec: ColumnSpec, columns: Sequence[Coded]) -> list[Labels]:
+def _labels(spec: ColumnSpec, columns: Sequence[CategoryCodes]) -> list[Labels]:
     used = [[column.labels[code] for code in np.unique(column.codes[column.codes >= 0])] for column in columns]
     shown = {label for labels in used[1:] for label in labels if not spec.says_nothing(label)}
     labels = tuple(sorted(shown.union(used[0])))

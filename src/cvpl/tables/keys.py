@@ -4,7 +4,7 @@ Keys over some columns of several files count a number as equal however it is wr
 
 There is one hash of rows: 64 bits from any number of 64-bit words. Two different rows share it by a chance of about
 1 in 10^19. NumPy computes it column by column; compiled code (`search.tree.tree_layout`) compiles
-`mixed` and goes row by row. Texts that are still in DuckDB have DuckDB's own hash (`tables.whole_table`): they would
+`mix_bits` and goes row by row. Texts that are still in DuckDB have DuckDB's own hash (`tables.whole_table`): they would
 have to leave the database first.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnData, Table
-from cvpl.tables.source.connection import quoted
+from cvpl.tables.source.connection import identifier
 from cvpl.tables.source.source import Source, has_one_type
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _keys(con: duckdb.DuckDBPyConnection, source: Source, columns: Sequence[str]
     """Return the keys of a table's rows; the columns in `same` have one type of numbers or times in all tables."""
     fields = {name: source.field(name) for name in columns}
     cells = ", ".join(field if name in same else _cell(field) for name, field in fields.items())
-    found = con.execute(f"SELECT hash({cells}) AS key FROM {quoted(source.table)}").fetchnumpy()["key"]
+    found = con.execute(f"SELECT hash({cells}) AS key FROM {identifier(source.table)}").fetchnumpy()["key"]
     return np.asarray(np.ma.getdata(found), dtype=np.uint64)
 
 
@@ -79,7 +79,7 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 """The increment of SplitMix64, where every hash begins."""
 
 
-def mixed(bits: Any) -> Any:
+def mix_bits(bits: Any) -> Any:
     """The finalizer of SplitMix64, a bijection that spreads every bit over all; of an array, or of a compiled word."""
     bits = bits + STEP
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -91,7 +91,7 @@ def hash_columns(columns: Iterable[Keys], rows: int, number: int = 1) -> Keys:
     """A hash for each of so many rows, from their words column by column; another `number` gives another hash."""
     state = np.full(rows, number * int(STEP) % (1 << 64), dtype=np.uint64)
     for column in columns:
-        state = mixed(state ^ column)
+        state = mix_bits(state ^ column)
     return state
 
 
@@ -105,7 +105,7 @@ def record_keys(con: duckdb.DuckDBPyConnection, source: Source) -> NDArray[np.ui
     It is half of an MD5 sum over the texts of all columns: unlike DuckDB's own hash, that is the same in every version.
     """
     cells = ", ".join(f"coalesce(CAST({source.field(name)} AS VARCHAR), {_NOTHING})" for name in source.types)
-    query = f"SELECT md5_number_lower(concat_ws({_BETWEEN}, {cells})) AS key FROM {quoted(source.table)}"
+    query = f"SELECT md5_number_lower(concat_ws({_BETWEEN}, {cells})) AS key FROM {identifier(source.table)}"
     found = np.ma.getdata(con.execute(query).fetchnumpy()["key"])
     return np.asarray(found, dtype=np.uint64)
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from cvpl.tables.identifiers.columns import LEAST_ROWS
-from cvpl.tables.source.connection import quoted
+from cvpl.tables.source.connection import identifier
 from cvpl.tables.source.source import Source
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def telling_new_columns(
 
 def _is_telling(con: duckdb.DuckDBPyConnection, released: Source, name: str) -> bool:
     text = f"nullif(trim(CAST({released.field(name)} AS VARCHAR)), '')"
-    cells = f"SELECT {text} AS cell, {released.position} AS place FROM {quoted(released.table)}"
+    cells = f"SELECT {text} AS cell, {released.position} AS place FROM {identifier(released.table)}"
     numbers = f"SELECT cell, TRY_CAST(cell AS DOUBLE) AS number, place FROM ({cells})"
     ordered = f"SELECT cell, number, lag(number) OVER (ORDER BY place) AS previous FROM ({numbers})"
     query = (

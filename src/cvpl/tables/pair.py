@@ -17,21 +17,21 @@ from cvpl.tables.evaluation_only import (
     ROW_NUMBER,
     EvaluationOnly,
     IdentityKeys,
+    RowGroups,
     TrueMatches,
-    Unit,
     is_position,
     read_matches,
+    read_row_groups,
     read_sensitive_columns,
-    read_unit,
 )
 from cvpl.tables.meaning.labels import allowed_labels
 from cvpl.tables.meaning.reading import ColumnReader
-from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.connection import connect, within_memory
 from cvpl.tables.source.dialect import guess_dialect, other_separators
 from cvpl.tables.source.reading_settings import Reading, damaged_parquet, disk_trouble
 from cvpl.tables.source.source import OwnParquet, Source, display_name, is_whole, open_source
 from cvpl.tables.whole_table import WholeTableFacts, whole_table_facts
-from cvpl.wording import did_you_mean, nearest
+from cvpl.wording import did_you_mean, nearest_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -110,7 +110,7 @@ def read_inputs(
 
     reading = reading or Reading()
     problems: list[Problem] = []
-    with connected() as con:
+    with connect() as con:
         if memory is not None:
             _limit(con, memory, threads)
         tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})
@@ -336,18 +336,18 @@ def _unit(
     sources: Sequence[Source],
     identity: IdentityKeys | None,
     columns: Sequence[str],
-) -> Unit:
+) -> RowGroups:
     """Read the unit at risk of originals and control; rows of the release are never sampled."""
     drawn = [source for source in sources if source.table != "protected"]
     person = None if identity is None or is_position(sources[0], identity.original) else identity.original
-    return read_unit(con, reader, drawn, columns, person)
+    return read_row_groups(con, reader, drawn, columns, person)
 
 
 @within_memory
 def check_files(*tables: object | None) -> list[Problem]:
     """Find the problems of the files themselves, if there is no usable configuration to read them with."""
     problems: list[Problem] = []
-    with connected() as con:
+    with connect() as con:
         for number, data in enumerate(tables):
             if isinstance(data, str | Path):
                 try:
@@ -412,7 +412,7 @@ def _in_no_table(names: Sequence[str], free: Sequence[str]) -> list[Problem]:
             Problem("configuration", "no table has this column", f"{did_you_mean(name, free)} {cure}".lstrip(), name)
             for name in names
         ]
-    hints = [f"`{name}`: did you mean `{near}`?" for name in names if (near := nearest(name, free)) is not None]
+    hints = [f"`{name}`: did you mean `{near}`?" for name in names if (near := nearest_name(name, free)) is not None]
     listed = ", ".join(f"'{name}'" for name in names)
     cure = "Correct the names, or remove the columns from the configuration."
     return [Problem("configuration", f"no table has the columns {listed}", " ".join([*hints, cure]))]
@@ -420,7 +420,7 @@ def _in_no_table(names: Sequence[str], free: Sequence[str]) -> list[Problem]:
 
 def _rename_hint(names: Sequence[str], free: Sequence[str]) -> str:
     """The columns that a table may have under another name."""
-    hints = [f"'{near}' for '{name}'" for name in names if (near := nearest(name, free, _RENAMED)) is not None]
+    hints = [f"'{near}' for '{name}'" for name in names if (near := nearest_name(name, free, _RENAMED)) is not None]
     return f"; did it get another name? It has {', '.join(hints)}" if hints else ""
 
 
@@ -503,7 +503,7 @@ def nowhere(
     there = dict.fromkeys(name for source in sources for name in source.types)
     names = [name for name in dict.fromkeys(declared) if name not in text and name not in there]
     free = [name for source in sources for name in names_of(source, declared)]
-    nears = [(name, nearest(name, free)) for name in names]
+    nears = [(name, nearest_name(name, free)) for name in names]
     listed = ", ".join(f"'{name}'" + ("" if near is None else f" (did you mean '{near}'?)") for name, near in nears)
     return [f"declared, but in no table: {listed}"] if names else []
 

@@ -15,7 +15,7 @@ from cvpl.tables.evaluation_only import IdentityKeys
 from cvpl.tables.identifiers.columns import IdentifyingColumn, identifying_columns
 from cvpl.tables.keys import equal_row_keys, record_keys
 from cvpl.tables.new_columns import telling_new_columns
-from cvpl.tables.source.connection import connect_again, quoted
+from cvpl.tables.source.connection import connect_again, identifier
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, has_one_type
 
@@ -53,8 +53,8 @@ class WholeTableFacts:
             self,
             lacking={**self.lacking, "control": self.lacking.get("original", ())},
             present={**self.present, "control": self.present.get("original", ())},
-            shared_rows=_parted(self.shared_rows, stay, leave),
-            equal_rows=_parted(self.equal_rows, stay, leave),
+            shared_rows=_split_keys(self.shared_rows, stay, leave),
+            equal_rows=_split_keys(self.equal_rows, stay, leave),
         )
 
     def ordered(self, order: Mapping[str, NDArray[np.int64]]) -> WholeTableFacts:
@@ -64,7 +64,7 @@ class WholeTableFacts:
         return replace(self, shared_rows=rows, equal_rows=equal, records={})
 
 
-def _parted(rows: Mapping[str, NDArray[np.uint64]], stay: Rows, leave: Rows) -> Mapping[str, NDArray[np.uint64]]:
+def _split_keys(rows: Mapping[str, NDArray[np.uint64]], stay: Rows, leave: Rows) -> Mapping[str, NDArray[np.uint64]]:
     if "original" not in rows:
         return {}
     return {**rows, "original": rows["original"][stay], "control": rows["original"][leave]}
@@ -148,6 +148,6 @@ def _keys(
     cells = ", ".join(
         field if name in same else f"trim(coalesce(CAST({field} AS VARCHAR), ''))" for name, field in fields.items()
     )
-    query = f"SELECT hash({cells}) AS key FROM {quoted(source.table)}"
+    query = f"SELECT hash({cells}) AS key FROM {identifier(source.table)}"
     found = con.execute(query).fetchnumpy()["key"]
     return np.asarray(np.ma.getdata(found), dtype=np.uint64)

@@ -77,11 +77,11 @@ def _relative(p: Floats, m: Floats) -> float:
 
 
 def _similarity(spec: ColumnSpec, pair: Pair, space: FeatureSpace) -> float:
-    return _alike(pair.original.columns[spec.name], pair.protected.columns[spec.name], spec, space)
+    return _likeness(pair.original.columns[spec.name], pair.protected.columns[spec.name], spec, space)
 
 
 @singledispatch
-def _alike(mine: ColumnData, theirs: ColumnData, spec: ColumnSpec, space: FeatureSpace) -> float:
+def _likeness(mine: ColumnData, theirs: ColumnData, spec: ColumnSpec, space: FeatureSpace) -> float:
     """1 - JSD of the values, or the mean of this and of the features that `space` derives from them."""
     views = [(_Ends(*mine.bounds(), mine.ordinal()), _Ends(*theirs.bounds(), theirs.ordinal()))]
     for feature in space.number_features:
@@ -95,7 +95,7 @@ def _alike(mine: ColumnData, theirs: ColumnData, spec: ColumnSpec, space: Featur
     return float(np.mean(found))
 
 
-@_alike.register(Labels)
+@_likeness.register(Labels)
 def _alike_labels(mine: Labels, theirs: Labels, spec: ColumnSpec, space: FeatureSpace) -> float:
     return 1.0 - jensen_shannon(*_label_weights(spec, mine, theirs))
 
@@ -103,7 +103,7 @@ def _alike_labels(mine: Labels, theirs: Labels, spec: ColumnSpec, space: Feature
 def _label_weights(spec: ColumnSpec, mine: Labels, theirs: Labels) -> tuple[Floats, Floats]:
     """The weight of every label, and last that of "unknown", in the original and in the release."""
     labels = mine.labels
-    p, counts = (_counted(column) for column in (mine, theirs))
+    p, counts = (_count_codes(column) for column in (mine, theirs))
     used = np.flatnonzero(p[:-1])
     foreign = np.flatnonzero((counts[:-1] > 0) & (p[:-1] == 0))
     q = counts.copy()
@@ -113,13 +113,13 @@ def _label_weights(spec: ColumnSpec, mine: Labels, theirs: Labels) -> tuple[Floa
         if allowed is None:
             q[code], q[-1] = 0.0, q[-1] + counts[code]
         elif len(allowed):
-            share = float(said(np.array([len(allowed)]), len(used))[0])
+            share = float(kept_share(np.array([len(allowed)]), len(used))[0])
             q[code], q[-1] = 0.0, q[-1] + counts[code] * (1 - share)
             q[allowed] += counts[code] * share / len(allowed)
     return p, q
 
 
-def _counted(column: Labels) -> Floats:
+def _count_codes(column: Labels) -> Floats:
     counts = np.bincount(column.codes + 1, minlength=len(column.labels) + 1)
     return np.roll(counts, -1).astype(np.float64)  # code -1 moves from the first place to the last
 
@@ -172,7 +172,7 @@ class _Values:
             at[exact < self.values[0]] = bins + 1
         at[np.isnan(exact)] = bins + 2
         weights = np.bincount(at, minlength=bins + 3).astype(np.float64)
-        share = said(high - low, len(self.values))
+        share = kept_share(high - low, len(self.values))
         weights[-1] += float((1 - share).sum())
         for number in range(bins):
             inside = np.minimum(high, self.starts[number + 1]) - np.maximum(low, self.starts[number])
@@ -183,7 +183,7 @@ class _Values:
 Ints = NDArray[np.intp]
 
 
-def said(allowed: Ints, values: int) -> NDArray[np.float64]:
+def kept_share(allowed: Ints, values: int) -> NDArray[np.float64]:
     """The share of a value that is kept if `allowed` of the original's `values` remain possible.
 
     A value that allows none of them is a different value, and the only value of a column allows nothing else: both are

@@ -127,7 +127,7 @@ def distance_preservation(
     if matches is not None:
         order = np.lexsort((matches[1], matches[0]))
         rows, released = matches[0][order], matches[1][order]
-        a, b = _chosen(len(rows), draws)
+        a, b = _choose_pairs(len(rows), draws)
         apart = (rows[a] != rows[b]) & (released[a] != released[b])
         a, b = a[apart], b[apart]
         if len(a) >= 2:
@@ -137,13 +137,13 @@ def distance_preservation(
     if min(len(original), len(protected)) < 2:
         return DistancePreservation(None, "distributions", 0)
     places = (np.arange(QUANTILES) + 0.5) / QUANTILES
-    found = [_distances(vectors, *_chosen(len(vectors), draws)) for vectors in (original, protected)]
+    found = [_distances(vectors, *_choose_pairs(len(vectors), draws)) for vectors in (original, protected)]
     before, after = (np.quantile(distances, places) for distances in found)
     compared = min(len(distances) for distances in found)
     return DistancePreservation(kept_correlation(before, after), "distributions", compared)
 
 
-def _chosen(count: int, draws: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _choose_pairs(count: int, draws: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Pairs of different positions below `count`: all of them, or one for each draw if that is fewer."""
     if count * (count - 1) // 2 <= draws.shape[1]:
         return np.triu_indices(count, 1)

@@ -141,7 +141,7 @@ def audit(
     result, ensemble = planned.run(inputs, whole, on_preflight=on_preflight, on_first_answer=on_first_answer)
     if wanted is not None:
         wanted.write(inputs, ensemble, ids)
-        result = _with_warning(result, per_person_warning(ensemble, inputs))
+        result = _add_warning(result, per_person_warning(ensemble, inputs))
     whole.finish()
     if save_projection_to is not None:
         _save_projection(Path(save_projection_to), ensemble, result)
@@ -168,7 +168,7 @@ def _check_call(
         )
 
 
-def _with_warning(result: out.AuditResult, warning: AuditWarning) -> out.AuditResult:
+def _add_warning(result: out.AuditResult, warning: AuditWarning) -> out.AuditResult:
     return result.model_copy(update={"warnings": [*result.warnings, *warning_sections([warning])]})
 
 

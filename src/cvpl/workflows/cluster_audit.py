@@ -24,7 +24,7 @@ from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.config.loading import ConfigLike, LimitsLike
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import InputError, Problem
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.search.machine import usual_memory
 from cvpl.spark.attack_searches import SearchOrder, Step, can_be_searched, read_step, search_all
 from cvpl.spark.cluster import Cluster, on_cluster
@@ -65,7 +65,7 @@ def audit_in_cluster(
     with session_for(master, _session_of(tables)) as session, on_cluster(session) as cluster:
         sources = {role: source_of(session, table, role).counted() for role, table in tables.items()}
         config = settings.config or ask_at_once(
-            {role: sources[role] for role in ("original", "protected")}, _Proposed(True, settings.limits)
+            {role: sources[role] for role in ("original", "protected")}, _ProposalTask(True, settings.limits)
         )
         resolved = settle_plan(config, settings.memory, with_control="control" in tables, **settings.asked)
         if resolved.control is not None and "control" not in tables:
@@ -83,7 +83,7 @@ def propose_in_cluster(original: Any, released: Any, *, compare_sensitive: bool,
     both = {"original": original, "protected": released}
     with session_for(running=_session_of(both)) as session, on_cluster(session):
         tables = {role: source_of(session, table, role).counted() for role, table in both.items()}
-        found: Proposal = ask_at_once(tables, _Proposed(compare_sensitive, limits))
+        found: Proposal = ask_at_once(tables, _ProposalTask(compare_sensitive, limits))
     return found
 
 
@@ -108,7 +108,7 @@ def _audit(
     progress(Phase.IN_CLUSTER, None)
     names = {f"found {number}": step for number, step in enumerate(found)}
     sent = {name: ClusterSource(name, found[step]) for name, step in names.items()}
-    said: str = ask_at_once({**sources, **sent}, _Audited(planned, memory, names))
+    said: str = ask_at_once({**sources, **sent}, _AuditTask(planned, memory, names))
     return said
 
 
@@ -153,7 +153,7 @@ class _StartedAudit:
     sharing: Sharing
 
     def __call__(self, tables: Tables) -> str | _Orders:
-        resolved, inputs = _read(self.planned.resolved, self.memory, tables)
+        resolved, inputs = _read_tables(self.planned.resolved, self.memory, tables)
         pair, shared = inputs.pair, SharedWork()
         controls = 0 if pair.control is None else pair.control.rows
         # Originals who are absent from the release become the control only after their matches are known.
@@ -179,7 +179,7 @@ class _StartedAudit:
                 budget=resolved.budget,
                 most=asked,
                 shared=shared,
-                draw=people_draw(inputs.evaluation.unit.codes),
+                draw=people_draw(inputs.evaluation.groups.codes),
             )
             orders.append(SearchOrder.of(ready, attacker, pair.original.rows, controls))
             shared.keep_for(WorkKeys.of(*later) for later in large[number:])
@@ -187,7 +187,7 @@ class _StartedAudit:
 
 
 @dataclass(frozen=True)
-class _Audited:
+class _AuditTask:
     """Runs the audit of tables that are at hand; `searched` names the searches that were done before."""
 
     planned: PlannedAudit
@@ -195,7 +195,7 @@ class _Audited:
     searched: Mapping[str, Step]
 
     def __call__(self, tables: Tables) -> str:
-        resolved, inputs = _read(self.planned.resolved, self.memory, tables)
+        resolved, inputs = _read_tables(self.planned.resolved, self.memory, tables)
         shared = SharedWork()
         for name, step in self.searched.items():
             shared.hand_over(*step, read_step(step, tables[name].folder))
@@ -209,7 +209,7 @@ def _result(planned: PlannedAudit, inputs: Inputs, shared: SharedWork) -> str:
 
 
 @dataclass(frozen=True)
-class _Proposed:
+class _ProposalTask:
     """Guesses the configuration of tables that are at hand."""
 
     compare_sensitive: bool
@@ -220,7 +220,7 @@ class _Proposed:
         return propose_here(*both, compare_sensitive=self.compare_sensitive, limits=self.limits)
 
 
-def _read(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple[ResolvedConfig, Inputs]:
+def _read_tables(resolved: ResolvedConfig, memory: int | None, tables: Tables) -> tuple[ResolvedConfig, Inputs]:
     """Read and check tables that are at hand.
 
     Without a limit that was set, what counts is the memory of this machine, not of the one that planned.

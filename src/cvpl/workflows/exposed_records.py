@@ -17,8 +17,8 @@ How exposed single records are under one attacker, on the scale of those who are
 The base is the control or, without one, the originals with their own match left out. This is the empirical p-value of
 "no more evidence than for somebody who is not in the release": 0.01 says that one in a hundred of those has as much.
 The smallest possible value is 1 / (1 + base), so many records may share it; they are ordered by their evidence. A
-record without a candidate has the share 1. A unit of several rows has the evidence of its most exposed row, and is
-compared with the units of the base.
+record without a candidate has the share 1. A cluster of several rows has the evidence of its most exposed row, and is
+compared with the clusters of the base.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from cvpl.operators.similarity import AgreementScorer, Rarity
 from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only import id_values
 from cvpl.tables.pair import Inputs
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -110,28 +110,28 @@ class PerPersonFile:
         done = measured.attack
         rows, people = inputs.order["original"], done.people
         alone = exposures(done.scores, measured.base_scores)
-        units = inputs.evaluation.unit.codes
-        unit_of, together = None, None
-        if units is not None:
-            unit_of = _first_rows(units["original"], rows)
-            base = units["control"][done.control_rows] if measured.has_control else units["original"][people]
-            together = exposures_of_units(done.scores, units["original"][people], measured.base_scores, base)
-        linked, columns = _linked(measured, ensemble.reading.false_rate), exposing_columns(done, inputs.pair)
+        clusters = inputs.evaluation.groups.codes
+        cluster_of, together = None, None
+        if clusters is not None:
+            cluster_of = _first_rows(clusters["original"], rows)
+            base = clusters["control"][done.control_rows] if measured.has_control else clusters["original"][people]
+            together = exposures_of_clusters(done.scores, clusters["original"][people], measured.base_scores, base)
+        linked, columns = _linked_column(measured, ensemble.reading.false_rate), exposing_columns(done, inputs.pair)
         listed = []
         for at, person in enumerate(people.tolist()):
             row = int(rows[person])
             line = [row, *([] if ids is None else [ids[row]]), *_cells(alone, at), linked[at]]
-            if unit_of is not None and together is not None:
-                line += [int(unit_of[person]), *_cells(together, at)]
+            if cluster_of is not None and together is not None:
+                line += [int(cluster_of[person]), *_cells(together, at)]
             first = 0 if together is None else int(together.rank[at])
             listed.append(((first, int(alone.rank[at]), row), [*line, ";".join(columns[at])]))
         found = [line for _, line in sorted(listed, key=lambda item: item[0])]
         for person in np.setdiff1d(np.arange(len(rows)), people).tolist():
             row = int(rows[person])
             line = [row, *([] if ids is None else [ids[row]]), "", "", ""]
-            found.append([*line, *([] if unit_of is None else [int(unit_of[person]), "", ""]), ""])
+            found.append([*line, *([] if cluster_of is None else [int(cluster_of[person]), "", ""]), ""])
         head = ["row", *([] if ids is None else ["id"]), "rank", "share_of_others", "linked"]
-        head += [*([] if unit_of is None else ["unit", "unit_rank", "unit_share"]), "columns"]
+        head += [*([] if cluster_of is None else ["unit", "unit_rank", "unit_share"]), "columns"]
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([head, *found])
         write_whole(self.file, text.getvalue(), owner_only=True)
@@ -141,7 +141,9 @@ def per_person_warning(ensemble: EnsembleOutcome, inputs: Inputs) -> AuditWarnin
     """The warning that there is such a file; where it is stays with its owner."""
     done = ensemble.chosen.measured.attack
     asked, rows = len(done.people), inputs.pair.original.rows
-    some = "" if asked == rows else f"; it ranks the {asked:,} of {counted(rows, 'original')} that were searched for"
+    some = (
+        "" if asked == rows else f"; it ranks the {asked:,} of {count_phrase(rows, 'original')} that were searched for"
+    )
     doubt = "" if ensemble.qualified else "; no attacker counts, so the ranks may mean nothing"
     message = (
         "beside this result there is a file that ranks single originals by how exposed they are, as it was asked for; "
@@ -155,7 +157,7 @@ def _cells(found: Exposures, at: int) -> list[object]:
     return [int(found.rank[at]), "" if found.share is None else f"{found.share[at]:.6g}"]
 
 
-def _linked(measured: Measurement, false_rate: float | None) -> list[str]:
+def _linked_column(measured: Measurement, false_rate: float | None) -> list[str]:
     """Whether each original is linked where this share of the base is; those tied at the threshold are so in part."""
     scores = measured.attack.scores
     if measured.base_scores is None:
@@ -164,16 +166,16 @@ def _linked(measured: Measurement, false_rate: float | None) -> list[str]:
     return [_LINKED if count >= 1 else _TIED if count > 0 else _NOT_LINKED for count in counts]
 
 
-def _first_rows(units: Ints, rows: Ints) -> Ints:
-    """For every original the smallest row number in its unit."""
-    place = np.unique(units, return_inverse=True)[1].reshape(-1)
+def _first_rows(clusters: Ints, rows: Ints) -> Ints:
+    """For every original the smallest row number in its cluster."""
+    place = np.unique(clusters, return_inverse=True)[1].reshape(-1)
     first = np.full(int(place.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, place, rows)
     return first[place]
 
 
 MOST_COLUMNS = 3
-"""So many columns are named for each record."""
+"""The number of columns that are named for each record."""
 
 
 def exposing_columns(done: Attack, pair: Pair) -> list[tuple[str, ...]]:
@@ -191,7 +193,7 @@ def exposing_columns(done: Attack, pair: Pair) -> list[tuple[str, ...]]:
 
 def _parts(done: Attack, pair: Pair, rows: NDArray[np.int64]) -> tuple[list[str], Floats]:
     """What each column adds to the score of each of these originals and its best candidate, originals x columns."""
-    scorer = done.scorer.agreement or _by_rarity(done, pair)
+    scorer = done.scorer.agreement or _rarity_scores(done, pair)
     names = list(done.attacker.vectorization.compared(done.original))
     there = done.found.row[rows]
     parts = np.zeros((len(rows), len(names)))
@@ -200,7 +202,7 @@ def _parts(done: Attack, pair: Pair, rows: NDArray[np.int64]) -> tuple[list[str]
     return names, parts
 
 
-def _by_rarity(done: Attack, pair: Pair) -> AgreementScorer:
+def _rarity_scores(done: Attack, pair: Pair) -> AgreementScorer:
     """The scores of the rarity attacker with the same knowledge, for the same originals."""
     plain = {"similarity": Rarity(), "evidence": "best", "alignment": "release", "projection": "identity"}
     attacker = done.attacker.model_copy(update={**plain, "blocking": Blocking(), "threshold": "false_rate"})
@@ -232,17 +234,17 @@ def exposures(scores: Floats, base: Floats | None) -> Exposures:
     return Exposures(rank.astype(np.int64), share)
 
 
-def exposures_of_units(scores: Floats, units: Ints, base: Floats | None, base_units: Ints | None) -> Exposures:
-    """For every record the rank and the share of its unit, among the units of the originals and of the base."""
-    place, largest = _largest(scores, units)
-    others = None if base is None else base if base_units is None else _largest(base, base_units)[1]
+def exposures_of_clusters(scores: Floats, clusters: Ints, base: Floats | None, base_clusters: Ints | None) -> Exposures:
+    """For every record the rank and the share of its cluster, among the clusters of the originals and of the base."""
+    place, largest = _largest(scores, clusters)
+    others = None if base is None else base if base_clusters is None else _largest(base, base_clusters)[1]
     found = exposures(largest, others)
     return Exposures(found.rank[place], None if found.share is None else found.share[place])
 
 
-def _largest(scores: Floats, units: Ints) -> tuple[Ints, Floats]:
-    """The number of each record's unit from 0, and the largest score of each unit."""
-    place = np.unique(units, return_inverse=True)[1].reshape(-1).astype(np.int64)
+def _largest(scores: Floats, clusters: Ints) -> tuple[Ints, Floats]:
+    """The number of each record's cluster from 0, and the largest score of each cluster."""
+    place = np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int64)
     largest = np.full(int(place.max(initial=-1)) + 1, -np.inf)
     np.maximum.at(largest, place, scores)
     return place, largest

@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from cvpl.tables.source.source import located
+from cvpl.tables.source.source import locate
 
 _PACKAGE = Path(__file__).parents[1]
 _ONLY_SHOWS = ("cli", "reports", "charts", "answers", "schemas", "datasets")
@@ -15,7 +15,7 @@ _ONLY_SHOWS = ("cli", "reports", "charts", "answers", "schemas", "datasets")
 
 def file_digest(data: Path) -> str:
     """A digest of a file; of one of its tables also the name."""
-    file, part = located(data)
+    file, part = locate(data)
     try:
         # Not remembered: a file that changes within one tick of the clock keeps its size and its time.
         with file.open("rb") as opened:

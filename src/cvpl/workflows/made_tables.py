@@ -37,7 +37,7 @@ from cvpl.tables.columns import ColumnSpec, Type
 from cvpl.tables.making.parting import check_parts, part, read_people
 from cvpl.tables.making.recount import smallest_class
 from cvpl.tables.making.to_frame import read_frame
-from cvpl.wording import counted, did_you_mean
+from cvpl.wording import count_phrase, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,7 +102,7 @@ def split(
     record = folder / f"{name}_split.json"
     check_outputs([*targets, record], [table], overwrite=overwrite)
     found = read_people(path, by, None if limits is None else limits_of(limits))
-    wanted = _wanted(found.people, share, people, path.name)
+    wanted = _number_set_aside(found.people, share, people, path.name)
     aside = np.zeros(found.people, dtype=bool)
     aside[stream(seed, "split").permutation(found.people)[:wanted]] = True
     mine = aside[found.person]
@@ -126,7 +126,7 @@ def _parts_of_name(path: Path) -> tuple[str, str]:
     return path.name.removesuffix(ending), ending
 
 
-def _wanted(there: int, share: float | None, people: int | None, name: str) -> int:
+def _number_set_aside(there: int, share: float | None, people: int | None, name: str) -> int:
     """The number of people to set aside; at least one must be on either side."""
     if there < 2:
         what = "the table has only one person, who cannot be on both sides"
@@ -159,7 +159,8 @@ class MadeTable:
 
     def __repr__(self) -> str:
         """The type and size: no cell is shown."""
-        return f"<{type(self).__name__}: {counted(len(self.frame), 'row')}, {counted(len(self.frame.order), 'column')}>"
+        rows, columns = count_phrase(len(self.frame), "row"), count_phrase(len(self.frame.order), "column")
+        return f"<{type(self).__name__}: {rows}, {columns}>"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.frame.__arrow_c_stream__(requested_schema)
@@ -317,9 +318,9 @@ class Protector:
         def synthesized() -> Frame:
             guessed = named["sensitive"]
             whole = read_frame(table, resolved.specs, named["id"], resolved.reading, guessed=guessed).frame
-            return whole if named["id"] else _numbered(whole)
+            return whole if named["id"] else _add_row_numbers(whole)
 
-        return cls(resolved, read.frame if named["id"] else _numbered(read.frame), synthesized), read.left_out
+        return cls(resolved, read.frame if named["id"] else _add_row_numbers(read.frame), synthesized), read.left_out
 
     def release(self, method: Method, strength: Strength, seed: int | None = None) -> Release:
         """The release by one method at one strength; raises UsageError for an invalid strength."""
@@ -405,7 +406,7 @@ class Protector:
             raise InputError(problems)
 
 
-def _numbered(frame: Frame) -> Frame:
+def _add_row_numbers(frame: Frame) -> Frame:
     """The table with row numbers as a column instead of an id: shuffling would otherwise lose the truth."""
     if ORIGINAL_ROW in frame.order:
         return frame

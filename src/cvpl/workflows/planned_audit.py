@@ -27,7 +27,7 @@ from cvpl.assessment.planning.resources import check_embeddings, place_for
 from cvpl.assessment.planning.work import Work
 from cvpl.assessment.preflight import preflight
 from cvpl.assessment.screening import quick_look
-from cvpl.assessment.sight import with_sight
+from cvpl.assessment.sight import add_sight_findings
 from cvpl.attack.shared_work import SharedWork
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.resolved import FIRST_ANSWER_PEOPLE, ResolvedConfig
@@ -38,7 +38,7 @@ from cvpl.search.machine import BackgroundWorker, one_blas_thread
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.evaluation_only import EvaluationOnly, TrueMatches
 from cvpl.tables.pair import Inputs, check_files, read_inputs
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 from cvpl.workflows.proposal import Proposal
 
 
@@ -172,11 +172,11 @@ class PlannedAudit:
             if on_preflight is not None:
                 on_preflight(findings)
             if on_first_answer is not None and first is not None:
-                known = with_sight(findings, first, resolved, inputs)
+                known = add_sight_findings(findings, first, resolved, inputs)
                 on_first_answer(verdict(first, known, disclosure_of_attacks(resolved, inputs, first)))
             ensemble = looked or run_attackers(resolved, inputs, progress, combining=True, shared=shared)
             progress(Phase.SIGHT, None)
-            findings = with_sight(findings, ensemble, resolved, inputs)
+            findings = add_sight_findings(findings, ensemble, resolved, inputs)
             measured = ensemble.chosen.measured.at_confidence(ensemble.confidence)
             disclosure = disclosure_of_attacks(resolved, inputs, ensemble)
             diagnosed = run_diagnostics(ensemble, measured, resolved, inputs, findings, progress, disclosure.k)
@@ -216,7 +216,7 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     present, absent = np.flatnonzero(there), np.flatnonzero(~there)
     if matches is None or min(len(present), len(absent)) < FEWEST:
         text = inputs.descriptions["original"].name
-        what = f"`control: absent` finds {counted(len(present), 'original')} with a match, {len(absent):,} without"
+        what = f"`control: absent` finds {count_phrase(len(present), 'original')} with a match, {len(absent):,} without"
         cure = "Remove it if nearly all or none of the originals are in the release, or check `truth`."
         raise InputError([Problem(text, what, cure)])
     stays, control = original.kept(present), replace(original.kept(absent), name="control")
@@ -271,7 +271,7 @@ def in_record_order(inputs: Inputs) -> Inputs:
             protected=pair.protected.kept(order["protected"]),
             control=None if pair.control is None else pair.control.kept(order["control"]),
         ),
-        evaluation=EvaluationOnly(matches, evaluation.unit.ordered(order), columns, released, sensitive),
+        evaluation=EvaluationOnly(matches, evaluation.groups.ordered(order), columns, released, sensitive),
         whole=inputs.whole.ordered(order),
         order=order if inputs.rows_have_order else {},
     )

@@ -49,7 +49,7 @@ class Diagnostics:
 
     `subgroups` are by attacker. `sensitivity` is None if the variations were not run.
     `singling_out` and `criteria` are None in a quick look, and so is `inference`, also
-    if there is no secret. `membership` is None without a control.
+    if there is no sensitive attribute. `membership` is None without a control.
     """
 
     self_linkage: SelfLinkage
@@ -82,7 +82,7 @@ def run_diagnostics(
     original, protected = (
         leave_one_out(done, table, threshold, stream(done.seed, f"self-linkage {table}"), most) for table in TABLES
     )
-    varied = _varied(ensemble) if resolved.runs_sensitivity else None
+    varied = _varied_attacker(ensemble) if resolved.runs_sensitivity else None
     contributions = run_contributions(measured, resolved, inputs, progress)
     progress(Phase.SENSITIVITY, None)
     found = _sensitivity(ensemble, varied, inputs)
@@ -157,7 +157,7 @@ def _techniques(resolved: ResolvedConfig, inputs: Inputs) -> list[ColumnTechniqu
     return rows
 
 
-def _varied(ensemble: EnsembleOutcome) -> str | None:
+def _varied_attacker(ensemble: EnsembleOutcome) -> str | None:
     """The attacker whose choices are varied: the headline, or the first with a threshold; None if there is none."""
     running = ensemble.qualified or ensemble.outcomes
     able = {name: outcome.measured for name, outcome in running.items() if outcome.measured.attack.attacker.on_scale}

@@ -25,7 +25,7 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.shared_work import SharedWork, WorkKeys
 from cvpl.estimates import FALSE_RATE, FALSE_RATES, Estimate
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.evaluation.intervals.bounds import Sample
 from cvpl.evaluation.intervals.intervals import Uncertainty, attributable_from_power
 from cvpl.evaluation.rates import AttackRates, attack_rates
@@ -42,16 +42,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _Planted = tuple[Pair, Mapping[str, Ints] | None]
-"""A canary, and the units of its originals and controls."""
+"""A canary, and the clusters of its originals and controls."""
 
 ASKED = 625
 """The most originals, and the most controls, that are searched: 0.5 / sqrt(625) = 0.02."""
 RELEASED = 100_000
 """The most records of a canary; an independent release otherwise has as many as the release."""
 SHORTFALL = 0.01
-"""The identity canary's top-1 may be this much below the maximum with equal records, ..."""
+"""The identity canary's top-1 may be this much below the maximum with equal records."""
 SHORTFALL_OF_RANKS = 0.5
-"""... and that of ranks this share of it: ranks among originals and controls are not quite those among originals."""
+"""The top-1 of ranks may be below by this share of the maximum: ranks among originals and controls are not quite those
+among originals."""
 FEWEST_JUDGED = 20
 """The fewest people without a missing value for which the identity canary is judged."""
 NOTHING = 0.02
@@ -95,8 +96,8 @@ class CanaryOutcome:
 class CanaryReleases:
     """Both canaries of one audit, made once for all attackers, which share the work on them.
 
-    `groups` has the unit of every original and control, if several rows belong together: samples, the reference and
-    intervals go by units.
+    `groups` has the cluster of every original and control, if several rows belong together: samples, the reference and
+    intervals go by clusters.
     """
 
     def __init__(self, pair: Pair, seed: int, budget: Budget, groups: Mapping[str, Ints] | None = None) -> None:
@@ -128,7 +129,7 @@ class CanaryReleases:
         Work that none of the attackers in `later` needs is dropped. Errors in what it knows are left out: a canary
         tests the attack, not the knowledge.
         """
-        certain = _without_errors(attacker)
+        certain = _attacker_without_errors(attacker)
         read_at = float(DEFAULT) if threshold is None else threshold
         planted = self._identity, self._independent
         own, nobody = (
@@ -146,15 +147,15 @@ class CanaryReleases:
         scores = _scores(own, planted[0][1]), _scores(nobody, planted[1][1])
         kept = None if scores[0] is None or scores[1] is None else (scores[0], scores[1])
         identity, fault = _identity(own, scores[0], read_at)
-        figures = Canaries(identity=identity, independent=_read(nobody, scores[1], read_at))
+        figures = Canaries(identity=identity, independent=_canary_figures(nobody, scores[1], read_at))
         found = CanaryOutcome(figures, fault, kept)
-        keys = [WorkKeys.of(_without_errors(item), ASKED) for item in later]
+        keys = [WorkKeys.of(_attacker_without_errors(item), ASKED) for item in later]
         for shared in self._shared:
             shared.keep_for(keys)
         return found
 
 
-def _without_errors(attacker: Attacker) -> Attacker:
+def _attacker_without_errors(attacker: Attacker) -> Attacker:
     return attacker.model_copy(update={"errors": 0.0}) if attacker.errors else attacker
 
 
@@ -179,12 +180,12 @@ def _identity(done: Attack, scores: CanaryScores | None, threshold: float) -> tu
     whole = np.all([done.original.columns[name].known() for name in compared], axis=0)
     judged = int(whole.sum()) >= FEWEST_JUDGED
     whole = whole if judged else np.ones(len(asked), dtype=bool)
-    top1, attainable = float(hits[whole].mean()), float(_alone(done)[whole].mean())
+    top1, attainable = float(hits[whole].mean()), float(_largest_possible_top1(done)[whole].mean())
     fault = None
     ranks = done.attacker.alignment == "ranks"
     if judged and top1 < attainable - (SHORTFALL_OF_RANKS * attainable if ranks else SHORTFALL):
         fault = "it finds fewer people in the originals themselves than can be distinguished"
-    found = _read(done, scores, threshold)
+    found = _canary_figures(done, scores, threshold)
     return found.model_copy(update={"top1_hit_rate": top1, "attainable_top1": attainable}), fault
 
 
@@ -198,7 +199,7 @@ def _scores(done: Attack, groups: Mapping[str, Ints] | None) -> CanaryScores | N
     return CanaryScores(done.people, done.control_rows, done.scores, base, spread)
 
 
-def _read(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
+def _canary_figures(done: Attack, scores: CanaryScores | None, threshold: float) -> Canary:
     """The figures of a canary at the attacker's threshold, or at a 5% false-positive rate for a score off the scale."""
     on_scale = done.attacker.on_scale
     base = None if scores is None else scores.controls
@@ -243,8 +244,8 @@ def joined_canaries(found: CanaryOutcome, joined: Sequence[tuple[CanaryScores, F
         assert base is not None  # noqa: S101 - scores are kept only with a control
         spread = replace(
             scores.spread,
-            originals=Sample(originals, scores.spread.originals.unit, scores.spread.originals.kind),
-            base=Sample(controls, base.unit, base.kind),
+            originals=Sample(originals, scores.spread.originals.cluster, scores.spread.originals.kind),
+            base=Sample(controls, base.cluster, base.kind),
         )
         rates = attack_rates(originals, controls, None, on_scale=False)
         read.append(_canary(len(originals), rates, _ends(spread, None)))
@@ -254,7 +255,7 @@ def joined_canaries(found: CanaryOutcome, joined: Sequence[tuple[CanaryScores, F
     return CanaryOutcome(figures, found.identity_fault)
 
 
-def _alone(done: Attack) -> NDArray[np.float64]:
+def _largest_possible_top1(done: Attack) -> NDArray[np.float64]:
     """For each person searched, one over the number of originals with the same features: the largest possible top-1."""
     if done.attacker.compares_values:
         compared = done.attacker.vectorization.compared(done.protected)

@@ -1,4 +1,4 @@
-"""Attribute inference in an audit: what attackers learn of each secret column, for originals and for controls."""
+"""Attribute inference in an audit: what attackers learn of each sensitive column, for originals and for controls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cvpl.attack.attack import Attack, attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.combined_attack import CombinedAttack
 from cvpl.config.resolved import ResolvedConfig
-from cvpl.evaluation.groups.units import people_draw
+from cvpl.evaluation.groups.clusters import people_draw
 from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.attackers import (
     BEST,
@@ -28,7 +28,7 @@ from cvpl.evaluation.inference.attackers import (
     BothBeliefs,
     LinkGuesses,
 )
-from cvpl.evaluation.inference.columns import by_information, draw_folds, gains, most_ranking, nested_sets
+from cvpl.evaluation.inference.columns import columns_by_information, draw_folds, gains, most_ranking, nested_sets
 from cvpl.evaluation.inference.figures import (
     NO_CONTROL,
     Queries,
@@ -38,7 +38,7 @@ from cvpl.evaluation.inference.figures import (
     inference_rate,
     inference_rows,
     refusal,
-    scored,
+    score_beliefs,
     scored_by_choice,
     simultaneous,
     weights_of,
@@ -48,7 +48,7 @@ from cvpl.evaluation.measurement import choose_reading
 from cvpl.operators.blocking import Blocking
 from cvpl.operators.similarity import Rarity
 from cvpl.randomness import stream
-from cvpl.result import Finding, Inference, Reconstruction, ReleaseInference, SecretInference
+from cvpl.result import AttributeInference, Finding, Inference, Reconstruction, ReleaseInference
 from cvpl.result.questions import AttackerName
 from cvpl.result.verdict import blind
 from cvpl.search.machine import BackgroundWorker
@@ -66,13 +66,13 @@ SEARCHED_AGAIN = 100_000
 
 
 def inference(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> Inference | None:
-    """Infer every secret that original and release have; None if there is none, or nothing is known."""
+    """Infer every sensitive attribute that original and release have; None if there is none, or nothing is known."""
     return _InferenceRun(ensemble, resolved, inputs).figures()
 
 
 @dataclass(eq=False)
 class _InferenceRun:
-    """The attackers on every secret of one audit."""
+    """The attackers on every sensitive attribute of one audit."""
 
     ensemble: EnsembleOutcome
     resolved: ResolvedConfig
@@ -80,32 +80,34 @@ class _InferenceRun:
 
     def figures(self) -> Inference | None:
         """All figures."""
-        secrets = self._secrets()
-        known = {secret.name: self._searches.known([secret.name]) for secret in secrets}
-        secrets = [secret for secret in secrets if known[secret.name] and secret.size]
-        if not secrets:
+        attributes = self._sensitive_rows()
+        known = {attribute.name: self._searches.known([attribute.name]) for attribute in attributes}
+        attributes = [attribute for attribute in attributes if known[attribute.name] and attribute.size]
+        if not attributes:
             return None
         attacks, baselines = {}, {}
-        for secret in secrets:
-            columns = known[secret.name]
+        for attribute in attributes:
+            columns = known[attribute.name]
             self._searches.attack(columns)  # both need it
             with BackgroundWorker(self.resolved.budget.workers) as background:
-                learned = background.start(partial(self._baselines, secret, columns))
-                attacks[secret.name] = self._attacks_on(secret, columns)
-                baselines[secret.name] = learned()
+                learned = background.start(partial(self._baselines, attribute, columns))
+                attacks[attribute.name] = self._attacks_on(attribute, columns)
+                baselines[attribute.name] = learned()
         confidence = simultaneous(sum(map(len, attacks.values())))
         found = [
-            self._figures_of(secret, known[secret.name], attacks[secret.name], baselines[secret.name], confidence)
-            for secret in secrets
+            self._figures_of(
+                attribute, known[attribute.name], attacks[attribute.name], baselines[attribute.name], confidence
+            )
+            for attribute in attributes
         ]
-        counts = [self._counts(secret, known[secret.name]) for secret in secrets]
+        counts = [self._counts(attribute, known[attribute.name]) for attribute in attributes]
         controls = [base for _, base in counts if base is not None]
         named = [spec.name for spec in self.resolved.sensitive] + list(self.resolved.inference.columns)
         not_run = () if models.available() else (*models.MODELS, JOINED)
         return Inference(
             rate=inference_rate(found),
             secrets=found,
-            together=reconstruction(self._searches, secrets, attacks),
+            together=reconstruction(self._searches, attributes, attacks),
             link=self._searches.linker[0],
             asked_originals=max(mine for mine, _ in counts),
             asked_controls=max(controls) if controls else None,
@@ -119,7 +121,7 @@ class _InferenceRun:
     def _searches(self) -> SensitiveSearches:
         return SensitiveSearches(self.ensemble, self.resolved, self.inputs)
 
-    def _secrets(self) -> list[SensitiveAttribute]:
+    def _sensitive_rows(self) -> list[SensitiveAttribute]:
         """The sensitive columns, and other columns that are named."""
         pair, tolerance = self.inputs.pair, self.resolved.inference.tolerance
         specs = {spec.name: spec for spec in (*self.resolved.sensitive, *pair.original.specs)}
@@ -135,42 +137,42 @@ class _InferenceRun:
                 control = None if pair.control is None else pair.control.columns[name]
                 columns = pair.original.columns[name], pair.protected.columns[name], control
                 found[name] = SensitiveAttribute.of(name, *columns, tolerance.get(name), specs[name])
-        return [secret for secret in found.values() if secret.original.known.any()]
+        return [attribute for attribute in found.values() if attribute.original.known.any()]
 
-    def _attacks_on(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> list[ScoredAttack]:
-        """Every attacker on one secret, by both scores."""
-        kept, asked = secret.released >= 0, self._searches.asked(known)
-        told = by_information(
-            self.inputs.pair.protected, known, secret, stream(self._searches.seed, f"columns of {secret.name}")
+    def _attacks_on(self, attribute: SensitiveAttribute, known: tuple[str, ...]) -> list[ScoredAttack]:
+        """Every attacker on one sensitive attribute, by both scores."""
+        kept, asked = attribute.released >= 0, self._searches.asked(known)
+        told = columns_by_information(
+            self.inputs.pair.protected, known, attribute, stream(self._searches.seed, f"columns of {attribute.name}")
         )
         people = self._searches.people(known)
         found: list[ScoredAttack] = []
-        rankings = self._by_gain(secret, known, told, asked)
+        rankings = self._by_gain(attribute, known, told, asked)
         for sets in zip(*(nested_sets(known, ranked, (1, 3 / 4, 1 / 2, 1 / 4)) for ranked in rankings), strict=True):
 
             def best(columns: tuple[str, ...]) -> BothBeliefs:
-                return self._searches.links(columns, kept).best(secret)
+                return self._searches.links(columns, kept).best(attribute)
 
             def vote(columns: tuple[str, ...]) -> BothBeliefs:
-                return self._searches.links(columns, kept).vote(secret)
+                return self._searches.links(columns, kept).vote(attribute)
 
-            found += scored_by_choice(BEST, sets, best, secret, asked)
-            found += scored_by_choice(VOTE, sets, vote, secret, asked)
+            found += scored_by_choice(BEST, sets, best, attribute, asked)
+            found += scored_by_choice(VOTE, sets, vote, attribute, asked)
         if self._searches.nearest is not None:
             links = self._searches.links(known, kept, nearest=True)
-            found += scored(NEAREST_RECORD, known, links.best(secret), secret, asked)
+            found += score_beliefs(NEAREST_RECORD, known, links.best(attribute), attribute, asked)
         for columns in nested_sets(known, told, (1, 1 / 2, 1 / 4)):
-            found += scored(CLASS, columns, people.compatible_class(columns, secret), secret, asked)
-        predicted = self._models(secret, known, people)
+            found += score_beliefs(CLASS, columns, people.compatible_class(columns, attribute), attribute, asked)
+        predicted = self._models(attribute, known, people)
         for name, beliefs in predicted.items():
-            found += scored(name, known, beliefs, secret, asked)
+            found += score_beliefs(name, known, beliefs, attribute, asked)
         if predicted:
-            joined = self._searches.links(known, kept).joined(secret, list(predicted.values()))
-            found += scored(JOINED, known, joined, secret, asked)
+            joined = self._searches.links(known, kept).joined(attribute, list(predicted.values()))
+            found += score_beliefs(JOINED, known, joined, attribute, asked)
         return found
 
     def _by_gain(
-        self, secret: SensitiveAttribute, known: tuple[str, ...], told: tuple[str, ...], asked: Queries
+        self, attribute: SensitiveAttribute, known: tuple[str, ...], told: tuple[str, ...], asked: Queries
     ) -> list[tuple[str, ...]]:
         """For each fold the columns in the order of what the linkage attacker gains by them.
 
@@ -183,34 +185,35 @@ class _InferenceRun:
         def again(column: str) -> Attack:
             return self._searches.attack(tuple(name for name in known if name != column))
 
-        links = self._searches.links(known, secret.released >= 0)
-        rankings, both = [], asked.truths(secret)
+        links = self._searches.links(known, attribute.released >= 0)
+        rankings, both = [], asked.truths(attribute)
         for rows in asked.folds.ranking:
             truths = [None if truth is None else truth.take(some) for truth, some in zip(both, rows, strict=True)]
-            found = gains(links, secret, rows, truths, again if small else None)
+            found = gains(links, attribute, rows, truths, again if small else None)
             if found is None:
                 return [told]
-            rankings.append(_ordered(told, found))
+            rankings.append(_order_by_gain(told, found))
         return rankings
 
     def _models(
-        self, secret: SensitiveAttribute, known: tuple[str, ...], people: AlignedPeople
+        self, attribute: SensitiveAttribute, known: tuple[str, ...], people: AlignedPeople
     ) -> dict[str, BothBeliefs]:
         if not models.available():
             return {}
         workers = self.resolved.budget.workers
         found = {
-            name: people.model(name, known, secret, seed=self._searches.seed, workers=workers) for name in models.MODELS
+            name: people.model(name, known, attribute, seed=self._searches.seed, workers=workers)
+            for name in models.MODELS
         }
         return {name: beliefs for name, beliefs in found.items() if beliefs is not None}
 
-    def _baselines(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> BothBeliefs | None:
+    def _baselines(self, attribute: SensitiveAttribute, known: tuple[str, ...]) -> BothBeliefs | None:
         """The model trained on controls alone; None without a control, or without the library."""
-        pair, asked, codes = self.inputs.pair, self._searches.asked(known), self.inputs.evaluation.unit.codes
-        if pair.control is None or asked.control is None or secret.control is None or not models.available():
+        pair, asked, codes = self.inputs.pair, self._searches.asked(known), self.inputs.evaluation.groups.codes
+        if pair.control is None or asked.control is None or attribute.control is None or not models.available():
             return None
         return control_model(
-            secret,
+            attribute,
             known,
             self._searches.attack(known).held,
             pair.control.only(known),
@@ -220,36 +223,36 @@ class _InferenceRun:
             workers=self.resolved.budget.workers,
         )
 
-    def _counts(self, secret: SensitiveAttribute, known: tuple[str, ...]) -> tuple[int, int | None]:
+    def _counts(self, attribute: SensitiveAttribute, known: tuple[str, ...]) -> tuple[int, int | None]:
         """The numbers of originals and of controls with a value that can be guessed."""
-        mine, base = weights_of(secret, self._searches.asked(known), "accuracy")
+        mine, base = weights_of(attribute, self._searches.asked(known), "accuracy")
         return int(mine.sum()), None if base is None else int(base.sum())
 
     def _figures_of(
         self,
-        secret: SensitiveAttribute,
+        attribute: SensitiveAttribute,
         known: tuple[str, ...],
         attacks: list[ScoredAttack],
         trained: BothBeliefs | None,
         confidence: float,
-    ) -> SecretInference:
-        absolute, share = secret.tolerance.absolute, secret.tolerance.share
+    ) -> AttributeInference:
+        absolute, share = attribute.tolerance.absolute, attribute.tolerance.share
         rows = inference_rows(attacks, confidence, alike=self._searches.alike)
-        return SecretInference(
-            column=secret.name,
-            kind=secret.kind,
+        return AttributeInference(
+            column=attribute.name,
+            kind=attribute.kind,
             known=list(known),
             tolerance=None
-            if secret.kind == "category" or share
-            else absolute / (DAY if secret.kind == "time" else 1.0),
+            if attribute.kind == "category" or share
+            else absolute / (DAY if attribute.kind == "time" else 1.0),
             relative_tolerance=share or None,
             refused=refusal(rows),
-            baselines=baseline_rows(secret, self._searches.asked(known), trained),
+            baselines=baseline_rows(attribute, self._searches.asked(known), trained),
             attackers=rows,
         )
 
 
-def _ordered(told: tuple[str, ...], gained: Mapping[str, float]) -> tuple[str, ...]:
+def _order_by_gain(told: tuple[str, ...], gained: Mapping[str, float]) -> tuple[str, ...]:
     """The columns by what is gained by them, the largest first; those that gain as much as in `told`."""
     return tuple(sorted(told, key=lambda name: -gained.get(name, 0.0)))
 
@@ -273,14 +276,14 @@ def release_inference(
     refused = [f"nothing is attributed for '{one.column}': {one.refused}" for one in found.secrets if one.refused]
     if found.asked_controls is None:
         refused = [NO_CONTROL]
-    secrets = [one.column for one in found.secrets]
+    attributes = [one.column for one in found.secrets]
     doubt = NOT_ASSESSABLE if not assessable else None if blind(findings) is None else UNSEEN
     reasons = [*refused, *([] if doubt is None or found.rate is None else [doubt])]
-    return ReleaseInference(rate=found.rate, secrets=secrets, reason="; ".join(reasons) or None)
+    return ReleaseInference(rate=found.rate, secrets=attributes, reason="; ".join(reasons) or None)
 
 
 def _why_not(resolved: ResolvedConfig, *, draws: bool) -> str:
-    """Why no secret was inferred in a release."""
+    """Why no sensitive attribute was inferred in a release."""
     if resolved.runs_inference:
         return OF_DRAWS if draws else NOT_THERE
     return NOT_ASKED if resolved.sensitive or resolved.inference.columns else NO_COLUMN
@@ -290,16 +293,16 @@ Floats = NDArray[np.float64]
 
 
 def reconstruction(
-    searches: SensitiveSearches, secrets: list[SensitiveAttribute], attacks: Mapping[str, list[ScoredAttack]]
+    searches: SensitiveSearches, attributes: list[SensitiveAttribute], attacks: Mapping[str, list[ScoredAttack]]
 ) -> Reconstruction | None:
-    """All secrets at once, by attackers that know none of them; None with fewer than two."""
-    known = searches.known([secret.name for secret in secrets])
-    if len(secrets) < 2 or not known:
+    """All sensitive attributes at once, by attackers that know none of them; None with fewer than two."""
+    known = searches.known([attribute.name for attribute in attributes])
+    if len(attributes) < 2 or not known:
         return None
     asked = searches.asked(known)
-    weights = _everybody(secrets, asked)
-    found = {BEST: _best_together(searches, secrets, known, asked)}
-    for name, hits in _alone(searches, secrets, known, asked, attacks).items():
+    weights = _everybody(attributes, asked)
+    found = {BEST: _best_together(searches, attributes, known, asked)}
+    for name, hits in _hits_by_attacker(searches, attributes, known, asked, attacks).items():
         found[name] = [np.prod(parts, axis=0) for parts in zip(*hits, strict=True)]
     rows = []
     for name, both in found.items():
@@ -307,51 +310,51 @@ def reconstruction(
         if mine.total > 0:
             rows.append(ScoredAttack(name, (known,), "accuracy", mine, base))
     return Reconstruction(
-        columns=[secret.name for secret in secrets],
+        columns=[attribute.name for attribute in attributes],
         known=list(known),
         attackers=inference_rows(rows, simultaneous(len(rows)), alike=searches.alike),
     )
 
 
 def _best_together(
-    searches: SensitiveSearches, secrets: list[SensitiveAttribute], known: tuple[str, ...], asked: Queries
+    searches: SensitiveSearches, attributes: list[SensitiveAttribute], known: tuple[str, ...], asked: Queries
 ) -> list[Floats]:
-    kept = np.all([secret.released >= 0 for secret in secrets], axis=0)
-    truths = [asked.truths(secret) for secret in secrets]
-    return searches.links(known, kept).together(secrets, [[pair[at] for pair in truths] for at in (0, 1)])
+    kept = np.all([attribute.released >= 0 for attribute in attributes], axis=0)
+    truths = [asked.truths(attribute) for attribute in attributes]
+    return searches.links(known, kept).together(attributes, [[pair[at] for pair in truths] for at in (0, 1)])
 
 
-def _alone(
+def _hits_by_attacker(
     searches: SensitiveSearches,
-    secrets: list[SensitiveAttribute],
+    attributes: list[SensitiveAttribute],
     known: tuple[str, ...],
     asked: Queries,
     attacks: Mapping[str, list[ScoredAttack]],
 ) -> dict[str, list[list[Floats]]]:
-    """The hits of attackers that guess each secret by itself, for originals and controls, by attacker and secret.
+    """The hits of attackers that guess each attribute by itself, for originals and controls, by attacker and attribute.
 
     Attacks that know the same columns are taken as they are; else the vote and the class are asked again.
     """
     found: dict[str, list[list[Floats]]] = {}
-    for secret in secrets:
+    for attribute in attributes:
         own = {
             one.attacker: one
-            for one in attacks[secret.name]
+            for one in attacks[attribute.name]
             if one.sets == (known,) and one.score == "accuracy" and one.attacker != BEST
         }
         if not own:
-            links = searches.links(known, secret.released >= 0)
-            again = {VOTE: links.vote(secret), CLASS: searches.people(known).compatible_class(known, secret)}
-            own = {name: scored(name, known, both, secret, asked)[0] for name, both in again.items()}
+            links = searches.links(known, attribute.released >= 0)
+            again = {VOTE: links.vote(attribute), CLASS: searches.people(known).compatible_class(known, attribute)}
+            own = {name: score_beliefs(name, known, both, attribute, asked)[0] for name, both in again.items()}
         for name, one in own.items():
             parts = [one.originals.hit] + ([] if one.controls is None else [one.controls.hit])
             found.setdefault(name, []).append(parts)
-    return {name: hits for name, hits in found.items() if len(hits) == len(secrets)}
+    return {name: hits for name, hits in found.items() if len(hits) == len(attributes)}
 
 
-def _everybody(secrets: Sequence[SensitiveAttribute], asked: Queries) -> tuple[Floats, Floats | None]:
-    """1 for who has every secret, else 0."""
-    weights = [weights_of(secret, asked, "accuracy") for secret in secrets]
+def _everybody(attributes: Sequence[SensitiveAttribute], asked: Queries) -> tuple[Floats, Floats | None]:
+    """1 for who has every sensitive attribute, else 0."""
+    weights = [weights_of(attribute, asked, "accuracy") for attribute in attributes]
     mine = np.prod([one[0] for one in weights], axis=0)
     if any(one[1] is None for one in weights):
         return mine, None
@@ -386,12 +389,12 @@ class SensitiveSearches:
 
     @property
     def alike(self) -> bool:
-        """Whether rows of one unit are alike, so that intervals count units."""
-        return not self.inputs.evaluation.unit.is_row
+        """Whether rows of one cluster are alike, so that intervals count clusters."""
+        return not self.inputs.evaluation.groups.is_row
 
     @cached_property
     def linker(self) -> tuple[str, Attacker]:
-        """The linkage attacker whose candidates tell of secrets, with its name."""
+        """The linkage attacker whose candidates tell of sensitive attributes, with its name."""
         return linkage_attacker(self.ensemble, family=self.resolved.is_family)
 
     @cached_property
@@ -399,15 +402,15 @@ class SensitiveSearches:
         """The attacker that finds the nearest record by distance; None if there is none."""
         return nearest_record_attacker(self.ensemble, self.linker[1])
 
-    def known(self, secrets: Sequence[str]) -> tuple[str, ...]:
-        """The columns that the attacker knows: those under `knows`, without the secrets."""
+    def known(self, attributes: Sequence[str]) -> tuple[str, ...]:
+        """The columns that the attacker knows: those under `knows`, without the sensitive attributes."""
         seen = [spec.name for spec in self.inputs.pair.original.specs]
         known = self.resolved.inference.knows
         if known is None:
             by_attacker = [attacker.knows for attacker in self.resolved.attackers.values()]
             if by_attacker and all(names is not None for names in by_attacker):
                 known = tuple(name for names in by_attacker for name in names or ())
-        return tuple(name for name in seen if name not in secrets and (known is None or name in known))
+        return tuple(name for name in seen if name not in attributes and (known is None or name in known))
 
     def attack(self, columns: tuple[str, ...], *, nearest: bool = False) -> Attack:
         """The attack that compares these columns, by the linkage attacker or for the nearest record.
@@ -425,7 +428,7 @@ class SensitiveSearches:
                 seed=self.seed,
                 budget=self.resolved.budget,
                 most=max_queries(pair.protected.rows),
-                draw=people_draw(self.inputs.evaluation.unit.codes),
+                draw=people_draw(self.inputs.evaluation.groups.codes),
             )
         return self._attacks[columns, nearest]
 
@@ -438,16 +441,16 @@ class SensitiveSearches:
 
     def asked(self, columns: tuple[str, ...]) -> Queries:
         """Who is asked about, and in which folds they choose columns."""
-        done, codes = self.attack(columns), self.inputs.evaluation.unit.codes
+        done, codes = self.attack(columns), self.inputs.evaluation.groups.codes
         control = None if done.control is None else done.control_rows
-        units = None
+        clusters = None
         if codes is not None:
-            units = codes["original"][done.people], None if control is None else codes["control"][control]
+            clusters = codes["original"][done.people], None if control is None else codes["control"][control]
         folds = None
         if control is not None:
             rng, most = stream(self.seed, "folds of people"), most_ranking(done.protected.rows)
-            folds = draw_folds(len(done.people), len(control), units, most, rng)
-        return Queries(done.people, control, units, folds)
+            folds = draw_folds(len(done.people), len(control), clusters, most, rng)
+        return Queries(done.people, control, clusters, folds)
 
     def people(self, known: tuple[str, ...]) -> AlignedPeople:
         """The people who are asked about and the release, with the known columns."""

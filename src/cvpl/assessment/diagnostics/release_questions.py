@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.assessment.decision import bounded
+from cvpl.assessment.decision import bound_risk
 from cvpl.assessment.diagnostics.validity import SCREENED
 from cvpl.assessment.ensemble import EnsembleOutcome, run_attacker
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
@@ -17,8 +17,8 @@ from cvpl.config.resolved import ResolvedConfig
 from cvpl.estimates import CONFIDENCE
 from cvpl.evaluation.control_likeness import ControlTests, control_likeness
 from cvpl.evaluation.criteria import SIZES, AttributeCriteria, KnownPopulation, ReleaseCriteria, release_criteria
-from cvpl.evaluation.groups.subgroups import Subgroups, by_columns, by_rarity, rounded_rates, subgroups
-from cvpl.evaluation.groups.units import one_row_a_unit
+from cvpl.evaluation.groups.clusters import one_row_per_cluster
+from cvpl.evaluation.groups.subgroups import Subgroups, groups_by_columns, groups_by_rarity, rounded_rates, subgroups
 from cvpl.evaluation.intervals.intervals import refused_interval
 from cvpl.evaluation.measurement import (
     MEMBERSHIP_RATES,
@@ -112,7 +112,7 @@ def _document(found: ReleaseCriteria) -> Criteria:
             for first, last in SIZES
         ],
         risk=ClassRisk(basis=found.basis, **vars(risks)),
-        sensitive=[_secret(name, secret) for name, secret in found.secrets.items()],
+        sensitive=[_sensitive_criteria(name, attribute) for name, attribute in found.attributes.items()],
         population_uniques=_uniques(found),
         original_unique=None if found.before is None else found.before.share_in_sizes(1, 1),
         original_average=None if found.before is None else found.before.count / found.before.records,
@@ -120,7 +120,7 @@ def _document(found: ReleaseCriteria) -> Criteria:
     )
 
 
-def _secret(name: str, found: AttributeCriteria) -> SensitiveCriteria:
+def _sensitive_criteria(name: str, found: AttributeCriteria) -> SensitiveCriteria:
     return SensitiveCriteria(
         column=name,
         distinct_l=found.diversity.distinct,
@@ -157,8 +157,8 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
     codes = SharedCodes.of(pair.original, pair.protected)
     keys = tuple(spec.name for spec in pair.original.specs if spec.role == "quasi_identifier")
     equal = inputs.whole.equal_rows
-    rng, groups = stream(resolved.config.seed, "predicates"), inputs.evaluation.unit.codes
-    units = None if groups is None else groups["original"]
+    rng, groups = stream(resolved.config.seed, "predicates"), inputs.evaluation.groups.codes
+    clusters = None if groups is None else groups["original"]
 
     def shares(columns: Sequence[str], counts: Uniques) -> UniqueRecords:
         return UniqueRecords(
@@ -170,7 +170,7 @@ def singling_out(resolved: ResolvedConfig, inputs: Inputs) -> SinglingOut:
 
     with BackgroundWorker(resolved.budget.workers) as background:
         asking = background.start(
-            partial(predicate_rates, pair.original, pair.protected, pair.control, rng, units=units)
+            partial(predicate_rates, pair.original, pair.protected, pair.control, rng, clusters=clusters)
         )
         whole, by_keys = uniques(codes), uniques(codes.only(keys)) if keys else None
         found = column_sets(codes, keys, resolved.budget.workers)
@@ -342,7 +342,7 @@ def recipients(
         rate = ensemble.reading.false_rate
         measured = outcome.measured
         risk = risk_by_matches(best, measured) if rate is None else risk_by_control(best, measured, rate)
-        found.append(recipient.model_copy(update={"risk": bounded(risk, kept)}))
+        found.append(recipient.model_copy(update={"risk": bound_risk(risk, kept)}))
     return found
 
 
@@ -354,14 +354,14 @@ def subgroup_rates(measured: Measurement, inputs: Inputs, suppress_below: int) -
     done = measured.attack
     control_linked = linked[1] if measured.basis == "control" else None
     control = done.held_control if control_linked is not None else None
-    groupings = by_columns(inputs.evaluation.columns, done.people, done.control_rows)
-    groupings.append(by_rarity(done.held, control))
+    groupings = groups_by_columns(inputs.evaluation.columns, done.people, done.control_rows)
+    groupings.append(groups_by_rarity(done.held, control))
     originals = measured.spread.originals
-    unit = originals.unit if originals.alike else None
-    return rounded_rates(subgroups(groupings, linked[0], control_linked, suppress_below, unit), suppress_below)
+    cluster = originals.cluster if originals.alike else None
+    return rounded_rates(subgroups(groupings, linked[0], control_linked, suppress_below, cluster), suppress_below)
 
 
-def at_risk(found: Subgroups | None, suppress_below: int) -> AtRisk | None:
+def rates_by_group(found: Subgroups | None, suppress_below: int) -> AtRisk | None:
     """Rates by group; null if links are not defined."""
     if found is None:
         return None
@@ -380,15 +380,15 @@ def at_risk(found: Subgroups | None, suppress_below: int) -> AtRisk | None:
 def compare_control(inputs: Inputs, seed: int, disclosure: Disclosure) -> ControlTests | None:
     """Compare the control with the originals; None without a control. Messages have published figures.
 
-    Rows of one unit are not independent, so one row of each is compared, drawn by the seed. None also if these leave a
-    table empty.
+    Rows of one cluster are not independent, so one row of each is compared, drawn by the seed. None also if these leave
+    a table empty.
     """
     pair = inputs.pair
     if pair.control is None:
         return None
-    original, control, codes = pair.original, pair.control, inputs.evaluation.unit.codes
+    original, control, codes = pair.original, pair.control, inputs.evaluation.groups.codes
     if codes is not None:
-        mine, others = one_row_a_unit(codes, stream(seed, "one row a unit"))
+        mine, others = one_row_per_cluster(codes, stream(seed, "one row a unit"))
         original, control = original.take(mine), control.take(others)
     if not original.rows or not control.rows:
         return None

@@ -143,17 +143,17 @@ def blockings(blocking: Blocking) -> Iterator[tuple[str, Blocking]]:
     for at, key in enumerate(scheme):
         others = scheme[:at], scheme[at + 1 :]
         if len(scheme) > 1:
-            yield f"without '{key.column}'", _of(blocking, (*others[0], *others[1]))
-        for word, changed in _changed(key):
-            yield f"'{key.column}' {word}", _of(blocking, (*others[0], changed, *others[1]))
+            yield f"without '{key.column}'", _blocking_of_scheme(blocking, (*others[0], *others[1]))
+        for word, changed in _other_granularities(key):
+            yield f"'{key.column}' {word}", _blocking_of_scheme(blocking, (*others[0], changed, *others[1]))
 
 
-def _of(blocking: Blocking, scheme: tuple[Key, ...]) -> Blocking:
+def _blocking_of_scheme(blocking: Blocking, scheme: tuple[Key, ...]) -> Blocking:
     """A blocking of one scheme that matches keys in the same way."""
     return Blocking(match=blocking.match, any_of=(scheme,))
 
 
-def _changed(key: Key) -> Iterator[tuple[str, Key]]:
+def _other_granularities(key: Key) -> Iterator[tuple[str, Key]]:
     """The key with half and with double the granularity."""
     rule = key.rule
     if isinstance(rule, Bin):
@@ -323,7 +323,7 @@ def power_drops(
     if measured.power is None or len(compared) < 2 or not refitted:
         return None
     tried = compared[:MOST_COLUMNS]
-    attackers = [done.attacker, *(_without(done.attacker, column) for column in tried)]
+    attackers = [done.attacker, *(_attacker_without(done.attacker, column) for column in tried)]
     released = inputs.pair.protected.rows
     searched = for_each(
         attackers,
@@ -360,7 +360,7 @@ def _drop(drop: float, spread: Sequence[float]) -> PowerDrop:
     return PowerDrop(drop, float(low), float(high))
 
 
-def _without(attacker: Attacker, column: str) -> Attacker:
+def _attacker_without(attacker: Attacker, column: str) -> Attacker:
     choices = {**attacker.vectorization.columns, column: ColumnChoice(vectorize=False)}
     vectorization = attacker.vectorization.model_copy(update={"columns": choices})
     return attacker.model_copy(update={"vectorization": vectorization})

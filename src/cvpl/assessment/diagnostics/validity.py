@@ -40,9 +40,9 @@ Floats = NDArray[np.float64]
 
 
 DEAD_TOP1 = 0.10
-"""More than this share of the distinct records must be found in a perturbed copy, ..."""
+"""More than this share of the distinct records must be found in a perturbed copy."""
 DEAD_ZERO = 0.50
-"""... and at most this share of either table's vectors may be zero, or of the released records equal."""
+"""At most this share of either table's vectors may be zero, or of the released records equal."""
 ALONE = 0.50
 """The largest accepted share of originals without a candidate in their block."""
 SHIFTED = 0.6
@@ -189,10 +189,10 @@ def _chunk_summary(chunk: Callable[[], Floats]) -> tuple[Floats, Keys, Floats, F
     """The norms and hashes of a chunk's records, and their sum and sum of squares."""
     embedded = chunk()
     squares = embedded**2
-    return np.sqrt(squares.sum(axis=1)), _hashed(embedded), embedded.sum(axis=0), squares.sum(axis=0)
+    return np.sqrt(squares.sum(axis=1)), _hash_vectors(embedded), embedded.sum(axis=0), squares.sum(axis=0)
 
 
-def _hashed(embedded: Floats) -> Keys:
+def _hash_vectors(embedded: Floats) -> Keys:
     """A hash of every vector, rounded to 9 decimals; two of ten million share one by a chance of 3 in a million."""
     components = np.ascontiguousarray((np.round(embedded, 9) + 0.0).T).view(np.uint64)
     return hash_columns(components, len(embedded))
@@ -267,7 +267,9 @@ def leave_one_out(
     return SelfRate(rate=rate, top1_hit_rate=None, asked=len(rows), records=table.rows)
 
 
-def perturbed(attack: Attack, threshold: float | None, rng: np.random.Generator, most: int = SAMPLE) -> SelfRate | None:
+def perturbed_self_rate(
+    attack: Attack, threshold: float | None, rng: np.random.Generator, most: int = SAMPLE
+) -> SelfRate | None:
     """Search at most `most` originals in a lightly perturbed copy; None if the projection cannot map the copy."""
     if not attack.representation.maps_others:
         return None

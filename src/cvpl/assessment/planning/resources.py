@@ -15,7 +15,7 @@ import numpy as np
 
 from cvpl.assessment.planning.progress import Step
 from cvpl.attack.attacker import Attacker
-from cvpl.attack.table_blocks import assign_blocks, narrowed
+from cvpl.attack.table_blocks import assign_blocks, narrow_blocks
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.errors import LimitError
 from cvpl.files import temporary_place
@@ -218,7 +218,7 @@ def _attacker_resources(name: str, attacker: Attacker, resolved: ResolvedConfig,
         original = detect(original, protected).apply(original)
     space = attacker.vectorization.fit([original, protected])
     declared = assign_blocks(attacker.blocking, [original, protected], space, resolved.config.seed)
-    searched = narrowed(declared, resolved.levers, [original, protected], space, resolved.config.seed)
+    searched = narrow_blocks(declared, resolved.levers, [original, protected], space, resolved.config.seed)
     sizes = [partition.sizes() for partition in searched.partitions("original", "protected")]
     heights, widths = (np.concatenate(side) for side in zip(*sizes, strict=True))
     both = (heights > 0) & (widths > 0)

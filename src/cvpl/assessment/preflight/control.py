@@ -14,7 +14,7 @@ from cvpl.evaluation.intervals.intervals import FEWEST_RECORDS
 from cvpl.evaluation.measurement import FEWEST_LINKED_CONTROLS, LARGER_FALSE_RATES, can_be_read
 from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 HALF_WIDTH = 0.05
 """The half-width of the risk's interval that a control should allow."""
@@ -29,9 +29,9 @@ def control_findings(
     return [
         *_columns(inputs),
         *_overlap(likeness, disclosure),
-        *_related(likeness, disclosure),
+        *_related_rows_findings(likeness, disclosure),
         *_doubles(likeness, disclosure),
-        *_unlike(likeness),
+        *_other_population_findings(likeness),
         *_size(resolved, inputs),
     ]
 
@@ -62,7 +62,7 @@ def _overlap(likeness: ControlTests | None, disclosure: Disclosure) -> list[out.
     ]
 
 
-def _related(likeness: ControlTests | None, disclosure: Disclosure) -> list[out.Finding]:
+def _related_rows_findings(likeness: ControlTests | None, disclosure: Disclosure) -> list[out.Finding]:
     """Rows that belong together although no column declares it, so that figures take few people for many."""
     if likeness is None or likeness.relations.found is None:
         return []
@@ -91,7 +91,7 @@ def _doubles(likeness: ControlTests | None, disclosure: Disclosure) -> list[out.
     ]
 
 
-def _unlike(likeness: ControlTests | None) -> list[out.Finding]:
+def _other_population_findings(likeness: ControlTests | None) -> list[out.Finding]:
     """A control from another population: its rate does not estimate the originals' base rate."""
     if likeness is None:
         return []
@@ -118,7 +118,7 @@ def _size(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     variance = _variance(len(running), FALSE_RATE)
     left = HALF_WIDTH**2 / variance - 1 / originals
     points = f"±{100 * HALF_WIDTH:.0f} points"
-    message = f"{counted(control.rows, 'control')} and {counted(originals, 'original')} give the risk "
+    message = f"{count_phrase(control.rows, 'control')} and {count_phrase(originals, 'original')} give the risk "
     message += f"an interval of about ±{100 * half:.0f} points" if readable else "no interval"
     if left > 0:
         needed = max(math.ceil(1 / left), math.ceil(FEWEST_LINKED_CONTROLS / FALSE_RATE)) * (2 if halved else 1)

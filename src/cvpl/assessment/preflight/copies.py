@@ -27,7 +27,7 @@ from cvpl.result.publishing import Disclosure
 from cvpl.search.machine import threads
 from cvpl.tables.columns import Pair, Table
 from cvpl.tables.keys import Keys, keys_without_one, row_keys
-from cvpl.wording import in_words, people_in_words
+from cvpl.wording import people_in_words, share_words
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -77,7 +77,7 @@ def copy_findings(
     `shared_rows` are the rows as numbers over all columns that original and release share, if these are more than the
     compared ones; exact copies are then counted by them as well.
     """
-    found = _compared(pair, rng, workers, disclosure)
+    found = _compared_columns_findings(pair, rng, workers, disclosure)
     whole = _whole_rows(shared_rows or {}, disclosure)
     if whole is not None:
         exact = [finding for finding in (whole, *found) if finding.check == EXACT]
@@ -91,7 +91,7 @@ def _whole_rows(rows: Mapping[str, Keys], disclosure: Disclosure) -> out.Finding
     """Exact copies over all shared columns; None without any."""
     if "original" not in rows or "protected" not in rows:
         return None
-    flags, *rest = _among(rows["protected"], *(rows[table] for table in ("original", "control") if table in rows))
+    flags, *rest = _which_exist(rows["protected"], *(rows[table] for table in ("original", "control") if table in rows))
     if not flags.any():
         return None
     controls = rest[0] if rest else None
@@ -100,9 +100,11 @@ def _whole_rows(rows: Mapping[str, Keys], disclosure: Disclosure) -> out.Finding
     return _finding(EXACT, flags, controls, chance, len(doubles), disclosure, where=" in all shared columns")
 
 
-def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Disclosure) -> list[out.Finding]:
+def _compared_columns_findings(
+    pair: Pair, rng: np.random.Generator, workers: int, disclosure: Disclosure
+) -> list[out.Finding]:
     """Copies by the compared columns."""
-    asked = [_asked(table, rng) for table in (pair.original, pair.control) if table is not None]
+    asked = [_sample_queries(table, rng) for table in (pair.original, pair.control) if table is not None]
     with threads(workers) as pool:
         expected = pool.submit(_chance, pair.original, pair.protected.rows)
         mine, *rest = pool.submit(_copies, asked, pair.protected).result()
@@ -126,9 +128,9 @@ def _compared(pair: Pair, rng: np.random.Generator, workers: int, disclosure: Di
         share = disclosure.share(float(others.exact.mean()), "both")
         expected_share = disclosure.share(usual.share, "both")
         message = (
-            f"the rows of {in_words(share, k=disclosure.k, of='')} of the control are in the release unchanged, where "
-            f"{in_words(expected_share, k=disclosure.k)} are expected by chance: people of the control are in the "
-            "release, and the risk is too low"
+            f"the rows of {share_words(share, k=disclosure.k, of='')} of the control are in the release unchanged, "
+            f"where {share_words(expected_share, k=disclosure.k)} are expected by chance: people of the control are in "
+            "the release, and the risk is too low"
         )
         found.append(
             out.Finding(
@@ -218,12 +220,12 @@ def copies_message(
     others = "of the control" if with_control else "expected by chance"
     verdict = "" if closes else ", which is within error"
     most = "at most " if count == 0 < share else ""  # the share is rounded up, and the count hidden
-    mine = most + in_words(share, k=k)
-    theirs = in_words(expected, k=k, of="" if with_control else "people")
+    mine = most + share_words(share, k=k)
+    theirs = share_words(expected, k=k, of="" if with_control else "people")
     return f"the {people} in the release {what}: {mine}, and {theirs} {others}{verdict}"
 
 
-def _asked(table: Table, rng: np.random.Generator) -> Table:
+def _sample_queries(table: Table, rng: np.random.Generator) -> Table:
     if table.rows <= MOST_ASKED:
         return table
     return table.take(np.sort(rng.choice(table.rows, MOST_ASKED, replace=False)).astype(np.intp))
@@ -232,17 +234,17 @@ def _asked(table: Table, rng: np.random.Generator) -> Table:
 def _copies(tables: Sequence[Table], release: Table) -> list[_Copies]:
     """Who of each table has a copy in the release."""
     whole, released = [row_keys(table) for table in tables], row_keys(release)
-    exact = _among(released, *whole)
+    exact = _which_exist(released, *whole)
     near = [flags.copy() for flags in exact]
     if len(release.specs) >= FEWEST_COLUMNS:
         without = [keys_without_one(table, keys) for table, keys in zip(tables, whole, strict=True)]
         for release_keys, *people_keys in zip(keys_without_one(release, released), *without, strict=True):
-            for flags, found in zip(near, _among(release_keys, *people_keys), strict=True):
+            for flags, found in zip(near, _which_exist(release_keys, *people_keys), strict=True):
                 np.logical_or(flags, found, out=flags)
     return [_Copies(*flags) for flags in zip(exact, near, strict=True)]
 
 
-def _among(there: Keys, *wanted: Keys) -> list[Bools]:
+def _which_exist(there: Keys, *wanted: Keys) -> list[Bools]:
     """Which keys of each list are among the keys `there`.
 
     Most are not. So their low bits are looked up first, in both directions, and only keys whose low bits occur on both

@@ -19,14 +19,14 @@ from cvpl.result.publishing import Disclosure, grid_of
 from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only import ROW_NUMBER, TrueMatches
 from cvpl.tables.pair import Inputs
-from cvpl.wording import in_words
+from cvpl.wording import share_words
 
 Ints = NDArray[np.int64]
 
 FAR = 6.0
-"""Rows correspond if pairs at the same position are closer than neighbouring ones by this many standard errors, ..."""
+"""Rows correspond if pairs at the same position are closer than neighbouring ones by this many standard errors."""
 LEAST_SHARE = 0.02
-"""... and by at least this share of the comparisons, so that millions of rows do not flag a tiny difference."""
+"""They must also be closer in at least this share of comparisons, so that millions of rows flag no tiny difference."""
 SAME_PLACE = 0.9
 """Declared matches equal the row order if at least this share of rows matches the row at the same position."""
 MOST_ROWS = 200_000
@@ -60,9 +60,9 @@ def correspondence_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure
             )
             # Without a control the risk is based on these matches alone.
             found.append(out.Finding(check="truth_doubtful", closes_gate=pair.control is None, message=message))
-        return found + _unchanged(pair, matches.original, matches.protected, disclosure)
+        return found + _unchanged_values_findings(pair, matches.original, matches.protected, disclosure)
     if by_row is not None:
-        return found + _unchanged(pair, *by_row, disclosure)
+        return found + _unchanged_values_findings(pair, *by_row, disclosure)
     return found
 
 
@@ -125,7 +125,9 @@ def _correspond(pair: Pair, original: Ints, protected: Ints) -> bool:
     return spread == 0 or mean > FAR * spread / math.sqrt(len(score))
 
 
-def _unchanged(pair: Pair, original: Ints, protected: Ints, disclosure: Disclosure) -> list[out.Finding]:
+def _unchanged_values_findings(
+    pair: Pair, original: Ints, protected: Ints, disclosure: Disclosure
+) -> list[out.Finding]:
     """The share of values equal to the original's, by column, over rows that belong together."""
     found = []
     for spec in pair.original.specs:
@@ -135,7 +137,7 @@ def _unchanged(pair: Pair, original: Ints, protected: Ints, disclosure: Disclosu
         if not known.any():
             continue
         share = grid_of(int(known.sum()), disclosure.k).nearest(float(mine.equals(theirs)[known].mean()))
-        message = f"column '{spec.name}': {in_words(share, k=disclosure.k, of='')} of the values are unchanged"
+        message = f"column '{spec.name}': {share_words(share, k=disclosure.k, of='')} of the values are unchanged"
         found.append(
             out.Finding(check="unchanged_values", closes_gate=False, message=message, column=spec.name, share=share)
         )

@@ -6,7 +6,7 @@ from cvpl import result as out
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.result.publishing import Disclosure
 from cvpl.tables.pair import Inputs
-from cvpl.wording import in_words
+from cvpl.wording import share_words
 
 _LOOKS_LIKE = {
     "name": "names of people",
@@ -35,7 +35,7 @@ def identifier_findings(resolved: ResolvedConfig, inputs: Inputs, disclosure: Di
         if column.column == key:
             continue
         share = disclosure.share(column.share, "tables")
-        told = in_words(share, k=disclosure.k, of="")
+        told = share_words(share, k=disclosure.k, of="")
         if column.kind == "unique_values":
             # Attackers are assumed not to know a sensitive column, but anyone who knows a value needs no attack.
             known = (

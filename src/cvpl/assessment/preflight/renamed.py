@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 FAR, NEAR = 0.3, 0.1
 """A released column seems to hold another one's values if its Kolmogorov-Smirnov distance to the column of its name is
 more than the first, and that to the other at most the second and what two samples of one population differ by, and at
-most half of the former; ..."""
+most half of the former."""
 STRANGE, FAMILIAR = 0.5, 0.9
-"""... for labels, if fewer than the first of its records have a label that the original's column has, and at least the
-second have one of the other column."""
+"""A released column of labels seems to hold another one's values if fewer than the first of its records have a label
+that the original's column has, and at least the second have one of the other column."""
 MOST_ROWS = 20_000
 FEWEST_DISTINCT = 3
 """How unlike two columns are is unknown if one of them has fewer different numbers."""
@@ -34,11 +34,11 @@ _FEW = 3
 
 def renamed_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """Findings on exchanged columns, columns under another name, and texts that no attacker reads."""
-    return [*_exchanged(inputs), *_other_names(resolved, inputs), *_unread_texts(inputs)]
+    return [*_exchanged_columns_findings(inputs), *_other_names(resolved, inputs), *_unread_texts(inputs)]
 
 
-def _exchanged(inputs: Inputs) -> list[out.Finding]:
-    original, released = (_some(table) for table in (inputs.pair.original, inputs.pair.protected))
+def _exchanged_columns_findings(inputs: Inputs) -> list[out.Finding]:
+    original, released = (_sample_rows(table) for table in (inputs.pair.original, inputs.pair.protected))
     found = exchanged_columns(original, released)
     if not found:
         return []
@@ -57,7 +57,7 @@ def exchanged_columns(original: Table, released: Table) -> Mapping[str, str]:
             other.name: distance
             for other in original.specs
             if type(original.columns[other.name]) is type(there)
-            and (distance := _apart(original.columns[other.name], there)) is not None
+            and (distance := _column_distance(original.columns[other.name], there)) is not None
         }
         if spec.name not in apart:
             continue
@@ -72,7 +72,7 @@ def exchanged_columns(original: Table, released: Table) -> Mapping[str, str]:
     return found
 
 
-def _apart(own: ColumnData, released: ColumnData) -> float | None:
+def _column_distance(own: ColumnData, released: ColumnData) -> float | None:
     """How unlike two columns are: 1 less the share of familiar labels, or the Kolmogorov-Smirnov distance.
 
     None if it is unknown: of two values, 0 and 1, nothing tells whose they are.
@@ -98,7 +98,7 @@ def _other_names(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     new = [name for name in whole.present.get("protected", ()) if name not in there and name not in declared]
     if not lacking or not new:
         return _new(resolved, inputs)
-    gone, come = (_listed(names) for names in (lacking, new))
+    gone, come = (_columns_in_words(names) for names in (lacking, new))
     message = f"the release lacks {gone} and has {come}, which the original lacks: perhaps the same under other names"
     return [out.Finding(check="renamed_columns", closes_gate=True, message=message, count=len(lacking))]
 
@@ -111,8 +111,8 @@ def _new(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
         return []
     own = "a value of its own" if len(new) == 1 else "values of their own"
     message = (
-        f"the release has {_listed(new)}, which the original lacks, with {own} for half of the records or more: nobody "
-        "has compared what is in it"
+        f"the release has {_columns_in_words(new)}, which the original lacks, with {own} for half of the records or "
+        "more: nobody has compared what is in it"
     )
     advice = (
         "Add the same column to the original and the control, or leave it out of the release. Give it the role "
@@ -121,7 +121,7 @@ def _new(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     return [out.Finding(check="renamed_columns", closes_gate=True, message=message, count=len(new), advice=advice)]
 
 
-def _listed(names: list[str]) -> str:
+def _columns_in_words(names: list[str]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:_FEW])
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return f"column {shown}" if len(names) == 1 else f"columns {shown}{more}"
@@ -133,11 +133,13 @@ def _unread_texts(inputs: Inputs) -> list[out.Finding]:
     texts = [one.column for one in inputs.whole.identifying if one.kind == "free_text" and one.column not in compared]
     if not texts:
         return []
-    message = f"no attacker has read the free text in {_listed(texts)} of the release; declare it as a category"
+    message = (
+        f"no attacker has read the free text in {_columns_in_words(texts)} of the release; declare it as a category"
+    )
     return [out.Finding(check="unread_texts", closes_gate=True, message=message, count=len(texts))]
 
 
-def _some(table: Table) -> Table:
+def _sample_rows(table: Table) -> Table:
     if table.rows <= MOST_ROWS:
         return table
     return table.take(np.linspace(0, table.rows - 1, MOST_ROWS).astype(np.intp))

@@ -11,12 +11,12 @@ from cvpl.tables.columns import Table
 from cvpl.tables.evaluation_only import ROW_NUMBER
 from cvpl.tables.keys import row_keys
 from cvpl.tables.pair import Inputs
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 
 def table_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """Findings on original and release as a pair."""
-    return [*_same(inputs), *_swapped(resolved, inputs), *_small(inputs)]
+    return [*_same(inputs), *_swapped_tables_findings(resolved, inputs), *_small(inputs)]
 
 
 def _same(inputs: Inputs) -> list[out.Finding]:
@@ -33,10 +33,10 @@ def _same(inputs: Inputs) -> list[out.Finding]:
     return []
 
 
-def _swapped(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
+def _swapped_tables_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """Signs of swapped tables: the original has generalized cells, or lacks the ids."""
     reasons = []
-    coarse = [_generalized(table) for table in (inputs.pair.original, inputs.pair.protected)]
+    coarse = [_generalized_columns(table) for table in (inputs.pair.original, inputs.pair.protected)]
     if coarse[0] and not coarse[1]:
         columns = ", ".join(f"'{name}'" for name in sorted(coarse[0])[:3])
         reasons.append(f"the original has generalized values ({columns}) and the release has none")
@@ -51,7 +51,7 @@ def _swapped(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     return [out.Finding(check="swapped", closes_gate=True, message=message)]
 
 
-def _generalized(table: Table) -> set[str]:
+def _generalized_columns(table: Table) -> set[str]:
     """The columns in which some value covers several: an interval, a time span, a mask."""
     return {spec.name for spec in table.specs if table.columns[spec.name].generalized()}
 
@@ -60,5 +60,5 @@ def _small(inputs: Inputs) -> list[out.Finding]:
     rows = inputs.pair.protected.rows
     if rows >= FEWEST_RECORDS:
         return []
-    message = f"the release has {counted(rows, 'record')}, and an interval needs at least {FEWEST_RECORDS}"
+    message = f"the release has {count_phrase(rows, 'record')}, and an interval needs at least {FEWEST_RECORDS}"
     return [out.Finding(check="few_released_rows", closes_gate=True, message=message, count=rows)]

@@ -1,1 +1,1 @@
-"""Groups of people: rates by subgroup, rarity deciles, suppression of small counts, units."""
+"""Groups of people: rates by subgroup, rarity deciles, suppression of small counts, clusters."""

@@ -3,7 +3,7 @@
 An average may be low while one group is linked nearly always. But the largest of many rates is large by chance too. So
 all intervals hold simultaneously, at 95% over all rows of all tables (Bonferroni), and the maximum has its row's.
 
-Rows of one unit (a household, an account, a person with several rows) are drawn together.
+Rows of one cluster (a household, an account, a person with several rows) are drawn together.
 
 The tail: the most exposed tenth and hundredth of people, beside the mean. Who is most exposed is settled before the
 attack, by rarity: how few others share a person's values. Choosing those who were linked would only repeat the result.
@@ -135,24 +135,24 @@ def subgroups(
     linked: Floats,
     control_linked: Floats | None = None,
     suppress_below: int = SUPPRESS_BELOW,
-    unit: Ints | None = None,
+    cluster: Ints | None = None,
 ) -> Subgroups:
     """Rates by group for every grouping of the same people.
 
     `linked` is each original's link (0 or 1, or a share if candidates tie), `control_linked` the same for each control.
-    `unit` numbers the originals that belong together; None if each row is its own unit.
+    `cluster` numbers the originals that belong together; None if each row is its own cluster.
     attributable = (linked - control) / (1 - control), null if control is 1. `suppression` explains what is hidden and
     why. Raises ValueError without a record, or with codes of another length.
     """
     if not len(linked) or not groupings:
         raise ValueError("rates by group need at least one record and one grouping")
-    mine = [_counted(item.original, len(item.labels), len(linked)) for item in groupings]
+    mine = [_codes_from_zero(item.original, len(item.labels), len(linked)) for item in groupings]
     place = pooled_rows(mine, suppress_below)
     rows = [place_of[codes] for place_of, codes in zip(place, mine, strict=True)]
     hidden = hidden_shares(rows, linked, suppress_below)
     controls = _control_shares(groupings, place, control_linked, suppress_below)
     count = sum(len(np.unique(row)) for row in rows)
-    spread = ShareSpread(linked, unit, (1 - CONFIDENCE) / count)
+    spread = ShareSpread(linked, cluster, (1 - CONFIDENCE) / count)
     tables = []
     for at, grouping in enumerate(groupings):
         sizes = np.bincount(rows[at])
@@ -180,29 +180,29 @@ def subgroups(
 
 @dataclass(frozen=True, eq=False)
 class ShareSpread:
-    """How far the shares of some people may be off, but for an `error`: by their units, where they belong together."""
+    """How far the shares of some people may be off, but for an `error`: by clusters, where rows belong together."""
 
     linked: Floats
-    unit: Ints | None
+    cluster: Ints | None
     error: float
 
     def of(self, people: NDArray[np.intp], *, hidden: bool = False) -> Ends:
         """What gives the ends of an interval about a share of these people.
 
-        Of a row that is hidden the ends may show sizes alone, and not who is linked: its units count as if their
+        Of a row that is hidden the ends may show sizes alone, and not who is linked: its clusters count as if their
         records stood or fell together, which is as far as a share can be off.
         """
         size = len(people)
-        if self.unit is None:
+        if self.cluster is None:
             z = NormalDist().inv_cdf(1 - self.error / 2)
             return lambda share: wilson_bounds(share, size, z)
-        unit = np.unique(self.unit[people], return_inverse=True)[1].reshape(-1).astype(np.int64)
+        cluster = np.unique(self.cluster[people], return_inverse=True)[1].reshape(-1).astype(np.int64)
         success = np.zeros(size) if hidden else self.linked[people]
-        drawn = sampling_design([Component(success, unit)], least=1.0, alike=True)
+        drawn = sampling_design([Component(success, cluster)], least=1.0, alike=True)
         return lambda share: drawn.ends(share, size, 1 - self.error)
 
 
-def _counted(codes: Ints, labels: int, records: int) -> Ints:
+def _codes_from_zero(codes: Ints, labels: int, records: int) -> Ints:
     """Codes from 0; records without a value come after the last label."""
     if len(codes) != records or codes.max(initial=-1) >= labels or codes.min(initial=-1) < -1:
         raise ValueError("every record needs the code of a label, or -1")
@@ -217,7 +217,7 @@ def _control_shares(
         return None
     rows = []
     for grouping, place_of in zip(groupings, place, strict=True):
-        codes = _counted(np.asarray(grouping.control), len(grouping.labels), len(linked))
+        codes = _codes_from_zero(np.asarray(grouping.control), len(grouping.labels), len(linked))
         full = np.full(len(grouping.labels) + 1, -1, dtype=np.int64)
         full[: len(place_of)] = place_of
         # Row 0 and one row each for the rest: control groups without originals share one more row, never shown.
@@ -268,11 +268,11 @@ def largest_rate(tables: Sequence[GroupTable], average: float, average_low: floa
     name, top = max(rows, key=lambda named: (_least(named[1]), named[1].linked is not None))
     known = top.linked is not None or top.at_least is not None
     if not known or _least(top) < average - _ROUNDING:
-        ends = [_upper_end(row) for row in hidden if _most(row) >= average - _ROUNDING]
+        ends = [_upper_end(row) for row in hidden if _largest_share(row) >= average - _ROUNDING]
         low, high = min(average_low, average), max([average, *ends])
         return Maximum(average, low, high, None, None, len(rows), untold, at_least=average > 0)
     estimate = max(_least(top), average)
-    larger = [row for row in hidden if _most(row) > estimate + _ROUNDING]
+    larger = [row for row in hidden if _largest_share(row) > estimate + _ROUNDING]
     high = max(_upper_end(row) for row in [top, *larger])
     return Maximum(estimate, top.low or 0.0, high, name, top.label, len(rows), untold, bool(larger))
 
@@ -282,7 +282,7 @@ def _least(row: GroupRow) -> float:
     return row.linked if row.linked is not None else (row.at_least or 0.0)
 
 
-def _most(row: GroupRow) -> float:
+def _largest_share(row: GroupRow) -> float:
     """The largest share that a row may have, given what is published."""
     if row.linked is not None:
         return row.linked
@@ -297,7 +297,7 @@ QUARTERS = ("lowest quarter", "second quarter", "third quarter", "highest quarte
 BY_RARITY = "rarity, by tenths"
 
 
-def by_columns(
+def groups_by_columns(
     columns: Mapping[str, tuple[ColumnData, ColumnData | None]], people: Ints, control_rows: Ints
 ) -> list[Grouping]:
     """A grouping for each column: by label, or by the originals' quartiles for numbers and times."""
@@ -322,7 +322,7 @@ def _label_groups(originals: Labels) -> tuple[tuple[str, ...], Callable[[Any], I
     return originals.labels, lambda column: column.codes.astype(np.int64)
 
 
-def by_rarity(original: Table, control: Table | None) -> Grouping:
+def groups_by_rarity(original: Table, control: Table | None) -> Grouping:
     """Tenths of the originals from the most common to the rarest, and the tenths that controls would fall into."""
     own, others = rarity(original, control)
     return Grouping(BY_RARITY, LABELS, deciles(own), None if others is None else deciles(own, others))
@@ -359,7 +359,7 @@ def rarity(original: Table, control: Table | None = None) -> tuple[Floats, Float
             place = np.minimum(np.searchsorted(values, asked), len(values) - 1)
             found = np.where(values[place] == asked, counts[place], 0)
             other += np.log((original.rows + 1) / (found + 1))
-    return _rounded(own), None if other is None else _rounded(other)
+    return _round_sums(own), None if other is None else _round_sums(other)
 
 
 def deciles(own: Floats, asked: Floats | None = None) -> Ints:
@@ -391,7 +391,7 @@ def _value(column: ColumnData, edges: Floats | None) -> Floats:
     return np.where(known, values, -np.inf)
 
 
-def _rounded(values: Floats) -> Floats:
+def _round_sums(values: Floats) -> Floats:
     """Round so that sums that differ only in the order of their terms are equal."""
     return np.round(values, 9)
 
@@ -467,11 +467,11 @@ def tail(measured: Measurement) -> list[TailShare]:
     own, _ = rarity(done.held)
     hit = None if truth is None else np.where(truth.has_match, truth.hit, np.nan)
     originals = measured.spread.originals
-    unit = originals.unit if originals.alike else None
-    return tail_rows(own, linked[0], hit, unit)
+    cluster = originals.cluster if originals.alike else None
+    return tail_rows(own, linked[0], hit, cluster)
 
 
-def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, unit: Ints | None = None) -> list[TailShare]:
+def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, cluster: Ints | None = None) -> list[TailShare]:
     """The rows of the tail; a share of fewer than 20 people has none.
 
     The rarest share p are the ⌈p n⌉ people with the highest rarity `rare`, and all who are as rare as the last of them.
@@ -486,8 +486,8 @@ def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, unit: Int
         inside = rare >= np.partition(rare, len(rare) - count)[len(rare) - count]
         values = linked[inside]
         rate = float(values.mean())
-        own = None if unit is None else unit[inside]
-        design = sampling_design([Component(values, own)], least=1.0, alike=unit is not None)
+        own = None if cluster is None else cluster[inside]
+        design = sampling_design([Component(values, own)], least=1.0, alike=cluster is not None)
         known = np.zeros(0) if hit is None else hit[inside & ~np.isnan(hit)]
         right = float(known.mean()) if len(known) >= FEWEST else None
         low, high = design.cautious_ends(rate, len(values), CONFIDENCE)

@@ -63,7 +63,7 @@ def hidden_shares(rows: Sequence[Ints], hits: Floats, k: int) -> list[Bools]:
 
 def bounds(linked: float, size: float, k: int) -> tuple[float, float]:
     """The published bounds of a hidden number of linked people: fewer than k, all but fewer than k, or none."""
-    few, most = _few(linked, k), _few(size - linked, k)
+    few, most = _is_few(linked, k), _is_few(size - linked, k)
     if few and not most:
         return 0.0, float(k - 1)
     if most and not few:
@@ -100,13 +100,13 @@ def _sums(codes: Ints, weights: Floats) -> Floats:
     return np.bincount(codes, weights=weights).astype(np.float64)
 
 
-def _few(count: float, k: int) -> bool:
+def _is_few(count: float, k: int) -> bool:
     """Whether a count is at most k - 1. Ties make counts fractional: a count above k - 1 counts as at least k."""
     return count <= k - 1 + _ROUNDING
 
 
 def _is_small(linked: float, size: float, k: int) -> bool:
-    return _few(linked, k) or _few(size - linked, k)
+    return _is_few(linked, k) or _is_few(size - linked, k)
 
 
 def _first_pool(sizes: Floats, k: int) -> set[int]:
@@ -146,7 +146,7 @@ def _size_leak(
         for other, theirs in enumerate(of_atom):
             if at == other:
                 continue
-            for row, inner in _nested(mine, theirs):
+            for row, inner in _nested_rows(mine, theirs):
                 gap = people[mine == row].sum() - people[theirs == inner].sum()
                 if 0 < gap < k and inner != 0:
                     return other, int(np.flatnonzero(rows[other] == inner)[0])
@@ -217,7 +217,7 @@ def _share_leak(
         for other, theirs in enumerate(members):
             if at == other:
                 continue
-            for row, inner in _nested(mine, theirs):
+            for row, inner in _nested_rows(mine, theirs):
                 if hidden[at][row] or hidden[other][inner]:
                     continue
                 rest = (mine == row) & (theirs != inner)
@@ -255,7 +255,7 @@ def _atoms(tables: Sequence[Ints]) -> tuple[Floats, list[Ints], Ints]:
     return counts.astype(np.float64), [codes[first].astype(np.int64) for codes in tables], key.astype(np.int64)
 
 
-def _nested(mine: Ints, theirs: Ints) -> list[tuple[int, int]]:
+def _nested_rows(mine: Ints, theirs: Ints) -> list[tuple[int, int]]:
     """Rows of one table, each with a row of the other nested inside it."""
     holders = {int(inner): np.unique(mine[theirs == inner]) for inner in np.unique(theirs)}
     return [(int(rows[0]), inner) for inner, rows in holders.items() if len(rows) == 1]

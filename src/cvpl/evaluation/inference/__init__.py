@@ -1,1 +1,1 @@
-"""What an attacker learns of a secret column: beliefs, guesses, and their scores on originals and controls."""
+"""What an attacker learns of a sensitive column: beliefs, guesses, and their scores on originals and controls."""

@@ -1,4 +1,4 @@
-"""The attackers on a secret: each gives beliefs of the originals' and the controls' values from what it knows.
+"""The attackers on an attribute: each gives beliefs of the originals' and the controls' values from what it knows.
 
     best_candidate     the value of the best candidate of a linkage attacker, one of them at random if several tie
     nearest_record     the value of the nearest released record by distance of whole rows, likewise
@@ -8,17 +8,17 @@
     forest             another one
     model_and_link     λ vote + (1 - λ) mean of the models; λ is the share of the best profile in the vote's weights
 
-None of them reads the secret of the people; the linkage attacker does not compare the secret column.
+None of them reads the sensitive attribute of the people; the linkage attacker does not compare the sensitive column.
 
 The class that compatible cells leave: the released records whose cells allow everything that is known of a person. A
 cell allows a value as in `operators/similarity/cells`: the same value, an interval or a time span that contains it, a
 group or a set that names it. A missing cell allows everything, and a missing value of a person is allowed by every
-cell. The secrets of the class are what an attacker learns without choosing a record (homogeneity).
+cell. The sensitive attributes of the class are what an attacker learns without choosing a record (homogeneity).
 
 The nearest released profiles of people, by the scores of a linkage attacker. A profile is a set of released records
 that are equal in all columns that the attacker compares; they have the same score for everybody. The search keeps the k
-profiles with the highest scores. So a thousand equal records count as one neighbour, and all of their secrets are
-looked at. People who are equal in these columns are searched for once.
+profiles with the highest scores. So a thousand equal records count as one neighbour, and all of their sensitive
+attributes are looked at. People who are equal in these columns are searched for once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from cvpl.evaluation.inference.sensitive_attribute import (
     SensitiveTruth,
     best_hits,
     drawn_hits,
-    normalized,
+    normalize_rows,
 )
 from cvpl.operators.alignment import Granularity, detect
 from cvpl.operators.similarity import AgreementScorer, Scorer, generalized_columns
@@ -69,14 +69,19 @@ class BothBeliefs:
     drawn: bool = False
 
     def hits(
-        self, secret: SensitiveAttribute, original: SensitiveTruth, control: SensitiveTruth | None, *, by_rarity: bool
+        self,
+        attribute: SensitiveAttribute,
+        original: SensitiveTruth,
+        control: SensitiveTruth | None,
+        *,
+        by_rarity: bool,
     ) -> list[Floats]:
         """How right the guess of each original is, and of each control, if there are any."""
         found = []
         for beliefs, truth in ((self.original, original), (self.control, control)):
             if beliefs is not None and truth is not None:
-                one = drawn_hits(beliefs, secret, truth) if self.drawn else None
-                found.append(best_hits(beliefs, secret, truth, by_rarity=by_rarity) if one is None else one)
+                one = drawn_hits(beliefs, attribute, truth) if self.drawn else None
+                found.append(best_hits(beliefs, attribute, truth, by_rarity=by_rarity) if one is None else one)
         return found
 
 
@@ -91,7 +96,7 @@ class LinkGuesses:
 
     @classmethod
     def of(cls, attack: Attack, kept: NDArray[np.bool_]) -> LinkGuesses:
-        """Search among the released records in `kept`, those with a secret."""
+        """Search among the released records in `kept`, those with a sensitive attribute."""
         names = attack.representation.attacker.vectorization.compared(attack.protected)
         profiles = Profiles.by(attack.protected, names, kept)
         control = None if attack.control is None else nearest_profiles(attack, attack.control, profiles)
@@ -106,38 +111,38 @@ class LinkGuesses:
     def _both(self) -> list[Nearest | None]:
         return [self.original, self.control]
 
-    def best(self, secret: SensitiveAttribute) -> BothBeliefs:
+    def best(self, attribute: SensitiveAttribute) -> BothBeliefs:
         """The values of the best candidates."""
-        values = self.profiles.values(secret)
+        values = self.profiles.values(attribute)
         mine, base = (None if item is None else item.best(values) for item in self._both)
         return BothBeliefs(mine, base, drawn=True)
 
-    def vote(self, secret: SensitiveAttribute) -> BothBeliefs:
+    def vote(self, attribute: SensitiveAttribute) -> BothBeliefs:
         """The values of the nearest profiles, weighted."""
-        values = self.profiles.values(secret)
+        values = self.profiles.values(attribute)
         mine, base = (
             None if item is None else item.beliefs(item.profile_weights(self.scale), values) for item in self._both
         )
         return BothBeliefs(mine, base)
 
-    def joined(self, secret: SensitiveAttribute, predicted: Sequence[BothBeliefs]) -> BothBeliefs:
+    def joined(self, attribute: SensitiveAttribute, predicted: Sequence[BothBeliefs]) -> BothBeliefs:
         """The vote and the mean of the models, weighted by how far the best profile is ahead."""
-        vote = self.vote(secret)
+        vote = self.vote(attribute)
         found: list[Beliefs | None] = []
         for at, item in enumerate(self._both):
             if item is None:
                 found.append(None)
                 continue
-            voted, *told = (_some((both.original, both.control)[at]) for both in (vote, *predicted))
+            voted, *told = (_require_beliefs((both.original, both.control)[at]) for both in (vote, *predicted))
             weights = item.profile_weights(self.scale)
             ahead = np.divide(weights[:, 0], weights.sum(axis=1), out=np.zeros(len(weights)), where=weights[:, 0] > 0)
-            found.append(_mixed(ahead, voted, reduce(add, told) / len(told)))
+            found.append(_mix_beliefs(ahead, voted, reduce(add, told) / len(told)))
         return BothBeliefs(found[0], found[1])
 
     def together(
-        self, secrets: Sequence[SensitiveAttribute], truths: Sequence[Sequence[SensitiveTruth | None]]
+        self, attributes: Sequence[SensitiveAttribute], truths: Sequence[Sequence[SensitiveTruth | None]]
     ) -> list[Floats]:
-        """The share of the best candidates of each person that have all of several secrets right.
+        """The share of the best candidates of each person that have all of several sensitive attributes right.
 
         `truths` are those of the originals, and those of the controls.
         """
@@ -155,23 +160,23 @@ class LinkGuesses:
             records = order[np.arange(int(counts.sum())) + first]
             people = np.repeat(person, counts)
             right = np.ones(len(records))
-            for secret, truth in zip(secrets, own, strict=True):
+            for attribute, truth in zip(attributes, own, strict=True):
                 assert truth is not None  # noqa: S101 - who was searched for is known
-                right *= secret.right(secret.released[records], truth.take(people))
+                right *= attribute.right(attribute.released[records], truth.take(people))
             every = np.bincount(people, minlength=len(tied))
             found.append(np.bincount(people, right, minlength=len(tied)) / np.maximum(1, every))
         return found
 
 
-def _some(beliefs: Beliefs | None) -> Beliefs:
+def _require_beliefs(beliefs: Beliefs | None) -> Beliefs:
     assert beliefs is not None  # noqa: S101 - there are beliefs wherever there are candidates
     return beliefs
 
 
-def _mixed(share: Floats, one: Beliefs, other: Beliefs) -> Beliefs:
-    from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
+def _mix_beliefs(share: Floats, one: Beliefs, other: Beliefs) -> Beliefs:
+    from scipy.sparse import diags  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
-    return normalized((diags(share) @ one + diags(1 - share) @ other).tocsr())
+    return normalize_rows((diags(share) @ one + diags(1 - share) @ other).tocsr())
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,29 +198,29 @@ class AlignedPeople:
         generalized = tuple(generalized_columns(held, released))
         return cls(released, detect(held, released), generalized, held, control)
 
-    def compatible_class(self, names: Sequence[str], secret: SensitiveAttribute) -> BothBeliefs:
+    def compatible_class(self, names: Sequence[str], attribute: SensitiveAttribute) -> BothBeliefs:
         """The values of the released records that are compatible in the columns."""
         grain = self.granularity.without(self.generalized)
         mine = grain.apply(self.held)
         classes = CompatibleClasses.of(mine, self.released, names)
-        control = None if self.held_control is None else classes.beliefs(grain.apply(self.held_control), secret)
-        return BothBeliefs(classes.beliefs(mine, secret), control)
+        control = None if self.held_control is None else classes.beliefs(grain.apply(self.held_control), attribute)
+        return BothBeliefs(classes.beliefs(mine, attribute), control)
 
     def model(
-        self, name: models.ModelName, names: Sequence[str], secret: SensitiveAttribute, *, seed: int, workers: int
+        self, name: models.ModelName, names: Sequence[str], attribute: SensitiveAttribute, *, seed: int, workers: int
     ) -> BothBeliefs | None:
         """The predictions of a model that is trained on at most 100,000 released records; None without a record."""
         features = models.Features.of(self.released, names)
-        rows = np.flatnonzero(secret.released >= 0)
+        rows = np.flatnonzero(attribute.released >= 0)
         if len(rows) > models.MOST_ROWS:
-            rows = np.sort(stream(seed, f"trained on {secret.name}").permutation(rows)[: models.MOST_ROWS])
+            rows = np.sort(stream(seed, f"trained on {attribute.name}").permutation(rows)[: models.MOST_ROWS])
         trained = models.train(
             name,
             features(self.released.only(tuple(names)).take(rows)),
-            secret.released[rows],
-            secret,
+            attribute.released[rows],
+            attribute,
             categorical=features.categorical,
-            seed=int(stream(seed, f"{name} {secret.name}").integers(1 << 31)),
+            seed=int(stream(seed, f"{name} {attribute.name}").integers(1 << 31)),
             workers=workers,
         )
         if trained is None:
@@ -254,23 +259,23 @@ class CompatibleClasses:
         """The number of different released records."""
         return len(self.codes[0]) if self.codes else 1
 
-    def beliefs(self, people: Table, secret: SensitiveAttribute) -> Beliefs:
-        """The shares of each value of the secret in the class of each person; an empty row if nobody is compatible."""
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+    def beliefs(self, people: Table, attribute: SensitiveAttribute) -> Beliefs:
+        """The share of each value in the class of each person; an empty row if nobody is compatible."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
-        rows = np.flatnonzero(secret.released >= 0)
+        rows = np.flatnonzero(attribute.released >= 0)
         values = csr_matrix(
-            (np.ones(len(rows)), (self.profile[rows], secret.released[rows])), shape=(self.profiles, secret.size)
+            (np.ones(len(rows)), (self.profile[rows], attribute.released[rows])), shape=(self.profiles, attribute.size)
         )
         asked = [item.asked(people.columns[name]) for item, name in zip(self.cells, self.names, strict=True)]
         keys = combined_codes(asked, people.rows)
         first = np.unique(keys, return_index=True)[1]
         found = self._classes([codes[first] for codes in asked], len(first)) @ values
-        return normalized(found.tocsr())[keys]
+        return normalize_rows(found.tocsr())[keys]
 
     def _classes(self, asked: Sequence[Codes], people: int) -> Any:
         """A sparse matrix of people by profiles: 1 where every cell allows what is known."""
-        from scipy.sparse import csr_matrix, vstack  # noqa: PLC0415 - loaded when secrets are inferred
+        from scipy.sparse import csr_matrix, vstack  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
         exact = [at for at in range(len(asked)) if self.is_exact(at, asked[at])]
         others = [at for at in range(len(asked)) if at not in exact]
@@ -370,13 +375,13 @@ class Profiles:
         first = np.unique(keys, return_index=True)[1]
         return cls(of, rows[first].astype(np.int64))
 
-    def values(self, secret: SensitiveAttribute) -> Any:
-        """A sparse matrix: how many records of each profile (rows) have each value of the secret."""
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+    def values(self, attribute: SensitiveAttribute) -> Any:
+        """A sparse matrix: how many records of each profile (rows) have each value of the sensitive attribute."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
-        rows = np.flatnonzero((self.of >= 0) & (secret.released >= 0))
+        rows = np.flatnonzero((self.of >= 0) & (attribute.released >= 0))
         counts = np.ones(len(rows))
-        return csr_matrix((counts, (self.of[rows], secret.released[rows])), shape=(len(self.first), secret.size))
+        return csr_matrix((counts, (self.of[rows], attribute.released[rows])), shape=(len(self.first), attribute.size))
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,18 +392,18 @@ class Nearest:
     score: Floats
 
     def beliefs(self, weights: Floats, values: Any) -> Beliefs:
-        """The secrets of the nearest profiles, weighted."""
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+        """The sensitive attributes of the nearest profiles, weighted."""
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
         people, columns = np.nonzero(weights > 0)
         chosen = csr_matrix(
             (weights[people, columns], (people, self.profile[people, columns])),
             shape=(len(weights), values.shape[0]),
         )
-        return normalized((chosen @ values).tocsr())
+        return normalize_rows((chosen @ values).tocsr())
 
     def best(self, values: Any) -> Beliefs:
-        """The secrets of the best candidates: all records that tie for the best score, with equal weight."""
+        """The attributes of the best candidates: all records that tie for the best score, with equal weight."""
         tied = (self.score >= self.score[:, :1] - TIE) & (self.profile >= 0)
         return self.beliefs(tied.astype(np.float64), values)
 
@@ -446,7 +451,7 @@ def highest(scorer: Scorer | AgreementScorer, k: int, workers: int) -> Nearest:
         at_once = max(1, min(_QUERIES, -(-scorer.queries // workers)))
         by_column = np.ascontiguousarray(agreement.b.T)
         gaps = np.asarray((by_column < 0).any(axis=1))
-        search = partial(_compiled, agreement, by_column, gaps, k, at_once)
+        search = partial(_search_compiled, agreement, by_column, gaps, k, at_once)
     with threads(workers) as pool:
         parts = list(pool.map(search, range(0, scorer.queries, at_once)))
     if not parts:
@@ -454,7 +459,7 @@ def highest(scorer: Scorer | AgreementScorer, k: int, workers: int) -> Nearest:
     return Nearest(*(np.concatenate([part[at] for part in parts]) for at in (0, 1)))
 
 
-def _compiled(
+def _search_compiled(
     scorer: AgreementScorer, by_column: Codes, gaps: NDArray[np.bool_], k: int, at_once: int, start: int
 ) -> tuple[Ints, Floats]:
     """The k best candidates of some queries by agreement."""

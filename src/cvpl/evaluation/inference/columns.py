@@ -1,4 +1,4 @@
-"""The columns by which a secret is inferred: what each gains, and which are chosen without using the same people.
+"""The columns by which an attribute is inferred: what each gains, and which are chosen without using the same people.
 
 The people are split into four folds. Each fold ranks the columns for itself (`column_gains`), so there are four choices
 of so many columns. A person is read by the three choices that other folds made: the hit is their mean. So nobody is
@@ -20,10 +20,11 @@ It is measured on the people of one fold, and the columns that they gain most by
 folds (`column_choices`).
 
 Nested sets of the columns that an attacker knows, so that more knowledge does not make it weaker. A column that the
-release does not keep makes candidates worse, and one that tells nothing of the secret makes classes smaller. So
-attackers that choose records also ask with the three quarters, the half and the quarter of the columns that they gain
-most by (`column_gains`). That is chosen on some of the people and read on the others (`column_choices`). The compatible
-class asks with the half and the quarter that tell most of the secret in the release; no person is read for that choice.
+release does not keep makes candidates worse, and one that tells nothing of the sensitive attribute makes classes
+smaller. So attackers that choose records also ask with the three quarters, the half and the quarter of the columns that
+they gain most by (`column_gains`). That is chosen on some of the people and read on the others (`column_choices`). The
+compatible class asks with the half and the quarter that tell most of the sensitive attribute in the release; no person
+is read for that choice.
 """
 
 from __future__ import annotations
@@ -62,19 +63,19 @@ class Folds:
 
 
 def draw_folds(
-    people: int, controls: int, units: tuple[Ints, Ints | None] | None, most: int, rng: np.random.Generator
+    people: int, controls: int, clusters: tuple[Ints, Ints | None] | None, most: int, rng: np.random.Generator
 ) -> Folds | None:
-    """Split originals and controls into folds by unit, a unit of both tables as one; None if a fold would be empty.
+    """Split originals and controls into folds by cluster, one of both tables as one; None if a fold would be empty.
 
     A fold ranks by at most `most` of its originals and of its controls.
     """
-    mine, base = units if units is not None else (None, None)
+    mine, base = clusters if clusters is not None else (None, None)
     if mine is None or base is None:
         mine, base = np.arange(people), people + np.arange(controls)
     fold_of: dict[int, int] = {}
     for rows in (np.unique(mine), np.setdiff1d(base, mine)):
-        fold_of |= {int(unit): at % FOLDS for at, unit in enumerate(rng.permutation(rows))}
-    found = [np.array([fold_of[int(unit)] for unit in rows], dtype=np.int64) for rows in (mine, base)]
+        fold_of |= {int(cluster): at % FOLDS for at, cluster in enumerate(rng.permutation(rows))}
+    found = [np.array([fold_of[int(cluster)] for cluster in rows], dtype=np.int64) for rows in (mine, base)]
     ranking = []
     for fold in range(FOLDS):
         own = [np.flatnonzero(one == fold).astype(np.int64) for one in found]
@@ -117,7 +118,7 @@ Again = Callable[[str], Attack]
 """The attack without a column."""
 
 MOST = 400
-"""The most originals, and the most controls, by whom a fold ranks columns."""
+"""The largest number of originals, and of controls, by whom a fold ranks columns."""
 FEWEST, PAIRS = 50, 10_000_000
 """In more than 25,000 released records there are fewer of them, but at least 50."""
 
@@ -129,15 +130,15 @@ def most_ranking(released: int) -> int:
 
 def gains(
     links: LinkGuesses,
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     rows: tuple[Ints, Ints],
     truths: Sequence[SensitiveTruth | None],
     again: Again | None,
 ) -> dict[str, float] | None:
     """What is gained by each column; None if it cannot be measured.
 
-    `rows` are those of originals and controls, `truths` their secrets. An attacker that sums over columns needs no
-    other search; any other is run `again` without each column, or not at all.
+    `rows` are those of originals and controls, `truths` their sensitive attributes. An attacker that sums over columns
+    needs no other search; any other is run `again` without each column, or not at all.
     """
     done = links.attack
     names = done.representation.attacker.vectorization.compared(done.protected)
@@ -147,17 +148,17 @@ def gains(
     summed = [one for one in sums if one is not None]
     if not len(rows[0]) or len(names) < 2 or (again is None and len(summed) < len(sums)):
         return None
-    best = _gain(done, whole, links.profiles, secret, known)
+    best = _gain(done, whole, links.profiles, attribute, known)
     found = {}
     for name in names:
         if len(summed) == len(sums):
             parts: Sequence[Scorer | AgreementScorer] = [one.without(name) for one in summed]
-            found[name] = best - _gain(done, parts, links.profiles, secret, known)
+            found[name] = best - _gain(done, parts, links.profiles, attribute, known)
         elif again is not None:
             other = again(name)
             left = other.representation.attacker.vectorization.compared(other.protected)
-            profiles = Profiles.by(other.protected, left, secret.released >= 0)
-            found[name] = best - _gain(other, _scorers(other, rows, profiles), profiles, secret, known)
+            profiles = Profiles.by(other.protected, left, attribute.released >= 0)
+            found[name] = best - _gain(other, _scorers(other, rows, profiles), profiles, attribute, known)
     return found
 
 
@@ -174,13 +175,13 @@ def _gain(
     done: Attack,
     scorers: Sequence[Scorer | AgreementScorer],
     profiles: Profiles,
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     truths: Sequence[SensitiveTruth],
 ) -> float:
     found = [highest(scorer, NEAREST, done.budget.workers) for scorer in scorers]
-    values, scale, shares = profiles.values(secret), vote_scale(done, found), []
+    values, scale, shares = profiles.values(attribute), vote_scale(done, found), []
     for near, truth in zip(found, truths, strict=True):
-        hits = best_hits(near.beliefs(near.profile_weights(scale), values), secret, truth, by_rarity=False)
+        hits = best_hits(near.beliefs(near.profile_weights(scale), values), attribute, truth, by_rarity=False)
         shares.append(float(hits[truth.known].mean()) if truth.known.any() else 0.0)
     return shares[0] - sum(shares[1:])
 
@@ -191,15 +192,15 @@ _GROUPS = 12
 """Numbers are ranked in so many groups of equal size, labels by so many of the commonest ones and the others."""
 
 
-def by_information(
-    released: Table, names: Sequence[str], secret: SensitiveAttribute, rng: np.random.Generator
+def columns_by_information(
+    released: Table, names: Sequence[str], attribute: SensitiveAttribute, rng: np.random.Generator
 ) -> tuple[str, ...]:
-    """The columns in the order of their mutual information with the secret in the release, the largest first."""
-    rows = np.flatnonzero(secret.released >= 0)
+    """The columns in the order of their mutual information with the attribute in the release, the largest first."""
+    rows = np.flatnonzero(attribute.released >= 0)
     if len(rows) > SAMPLE:
         rows = np.sort(rng.permutation(rows)[:SAMPLE])
-    values = _grouped_codes(secret.released[rows])
-    told = {name: mutual_information(_grouped(released.columns[name].take(rows)), values) for name in names}
+    values = _grouped_codes(attribute.released[rows])
+    told = {name: mutual_information(_group_codes(released.columns[name].take(rows)), values) for name in names}
     return tuple(sorted(names, key=lambda name: (-told[name], list(names).index(name))))
 
 
@@ -224,7 +225,7 @@ def mutual_information(one: Ints, other: Ints) -> float:
     return found - (int((a > 0).sum()) - 1) * (int((b > 0).sum()) - 1) / (2 * len(one))
 
 
-def _grouped(column: ColumnData) -> Ints:
+def _group_codes(column: ColumnData) -> Ints:
     if not column.ordered:
         return _grouped_codes(column.distinct(plain=True)[1].astype(np.int64))
     numbers = column.ordinal()

@@ -56,7 +56,7 @@ def nearest_by_pattern(
 def nearest_by_sum(
     first: Array, last: Array, agree: Array, differ: Array, codes: Array, place: Array, score: Array
 ) -> None:
-    """The same for more columns: every score is added up."""
+    """The nearest profiles by more columns than patterns can hold: every score is added up."""
     total = np.empty(_TOGETHER)
     for query in range(len(first)):
         lowest = -np.inf

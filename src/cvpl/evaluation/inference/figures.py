@@ -3,20 +3,20 @@
     attributable = (originals - controls) / (1 - controls)
 
 The strongest attacker is the one with the largest attributable score of N figures (attackers, numbers of columns,
-secrets and scores). The largest of N is above the expected figure of the one that was picked; its estimate is not
-corrected for that. Its interval is: intervals hold together, each with a confidence of 1 - 0.05 / N.
+sensitive attributes and scores). The largest of N is above the expected figure of the one that was picked; its estimate
+is not corrected for that. Its interval is: intervals hold together, each with a confidence of 1 - 0.05 / N.
 
 The share of people who are guessed right, weighted by rarity or not, and the intervals of such shares.
 
     score = sum of w hit / sum of w        w = 1 (accuracy), or -log of the share of the person's value
 
 A weighted share has as many independent records as its weights allow, (sum of w)^2 / sum of w^2. Its design effect is
-the variance of the score over units divided by that of a share of so many records; from there the intervals are those
-of `intervals/shares`.
+the variance of the score over clusters divided by that of a share of so many records; from there the intervals are
+those of `intervals/shares`.
 
 The baseline of a model that never saw the release: trained on controls alone, and cross-fitted on them. The controls
-are split into two halves, by units. A model is trained on each half. A control is predicted by the model of the other
-half, an original by one of the two at random, so that both are predicted from equally many people.
+are split into two halves, by clusters. A model is trained on each half. A control is predicted by the model of the
+other half, an original by one of the two at random, so that both are predicted from equally many people.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from cvpl.evaluation.inference import models
 from cvpl.evaluation.inference.attackers import BothBeliefs
 from cvpl.evaluation.inference.columns import Folds, choice_error, read_apart, widen_for_choice
 from cvpl.evaluation.inference.sensitive_attribute import Beliefs, SensitiveAttribute, SensitiveTruth, commonest_hits
-from cvpl.evaluation.intervals.bounds import FEW_UNITS, LEAST_EFFECT, SamplingDesign, ratio_bounds
+from cvpl.evaluation.intervals.bounds import FEW_CLUSTERS, LEAST_EFFECT, SamplingDesign, ratio_bounds
 from cvpl.randomness import stream
 from cvpl.result.questions import (
     AttackerName,
+    AttributeInference,
     BaselineName,
     InferenceBaseline,
     InferenceRate,
     InferenceRow,
     ScoreName,
-    SecretInference,
 )
 from cvpl.tables.columns import Table
 from cvpl.wording import percent
@@ -62,14 +62,14 @@ NOTHING_LEFT = 0.98
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """How right the guess of each person is (0 to 1), the weight of each person, and their units (None: each person).
+    """How right the guess of each person is (0 to 1), the weight of each, and their clusters (None: each person).
 
     People of weight 0 do not count.
     """
 
     hit: Floats
     weight: Floats
-    unit: Ints | None = None
+    cluster: Ints | None = None
 
     @property
     def total(self) -> float:
@@ -121,7 +121,7 @@ def attributable(originals: Hits, controls: Hits | None) -> float | None:
 def attributable_ends(originals: Hits, controls: Hits, confidence: float, *, alike: bool = False) -> Ends | None:
     """Ends for 1 - (1 - originals) / (1 - controls), from the ends of the two scores; None if refused.
 
-    A sampled unit brings its originals and its controls.
+    A sampled cluster brings its originals and its controls.
     """
     mine, base = originals.score, controls.score
     if mine is None or base is None or base > NOTHING_LEFT or min(originals.people, controls.people) < FEWEST:
@@ -138,11 +138,11 @@ def design(parts: Sequence[tuple[Hits, float]], *, alike: bool) -> SamplingDesig
 
         effect = U / (U - 1) · Σ_u (Σ over i in u of f d_i)² / Σ f² p (1 - p) / size        at least 1.1
 
-    Without units every person is one. `alike` units hold people who are right or wrong together: if fewer than 10
-    units have somebody who is right, or somebody who is wrong, the effect is at least their mean size per person.
+    Without clusters every person is one. `alike` clusters hold people who are right or wrong together: if fewer than 10
+    clusters have somebody who is right, or somebody who is wrong, the effect is at least their mean size per person.
     """
-    least, units, plain = LEAST_EFFECT, math.inf, 0.0
-    size = 1 + max((int(hits.unit.max(initial=0)) for hits, _ in parts if hits.unit is not None), default=-1)
+    least, clusters, plain = LEAST_EFFECT, math.inf, 0.0
+    size = 1 + max((int(hits.cluster.max(initial=0)) for hits, _ in parts if hits.cluster is not None), default=-1)
     together, inside, alone = np.zeros(max(0, size)), np.zeros(max(0, size), dtype=bool), 0.0
     singles = 0
     for hits, factor in parts:
@@ -150,26 +150,26 @@ def design(parts: Sequence[tuple[Hits, float]], *, alike: bool) -> SamplingDesig
         plain += factor**2 * score * (1 - score) / max(hits.size, 1e-300)
         deviation = factor * hits.deviation()
         counted = hits.weight > 0
-        if hits.unit is None:
+        if hits.cluster is None:
             alone += float(deviation @ deviation)
             singles += int(counted.sum())
-            units = min(units, hits.size)
+            clusters = min(clusters, hits.size)
             continue
-        unit = hits.unit[counted]
-        together += np.bincount(hits.unit, deviation, minlength=size)
-        weights = np.bincount(unit, hits.weight[counted], minlength=size)
-        right = np.bincount(unit, hits.hit[counted], minlength=size)
-        sizes = np.bincount(unit, minlength=size)
+        cluster = hits.cluster[counted]
+        together += np.bincount(hits.cluster, deviation, minlength=size)
+        weights = np.bincount(cluster, hits.weight[counted], minlength=size)
+        right = np.bincount(cluster, hits.hit[counted], minlength=size)
+        sizes = np.bincount(cluster, minlength=size)
         inside |= sizes > 0
         effective = hits.total**2 / max(float(weights @ weights), 1e-300)
-        units = min(units, effective)
-        if alike and min(int((right > 0).sum()), int((right < sizes).sum())) < FEW_UNITS:
+        clusters = min(clusters, effective)
+        if alike and min(int((right > 0).sum()), int((right < sizes).sum())) < FEW_CLUSTERS:
             least = max(least, hits.size / max(effective, 1e-300))
     count = singles + int(inside.sum())
     if plain <= 0 or count < 2:
-        return SamplingDesign(units, least)
+        return SamplingDesign(clusters, least)
     varied = count / (count - 1) * (alone + float(together @ together))
-    return SamplingDesign(units, max(least, varied / plain))
+    return SamplingDesign(clusters, max(least, varied / plain))
 
 
 SCORES: tuple[ScoreName, ...] = ("accuracy", "rarity_weighted")
@@ -181,30 +181,30 @@ NOTHING = f"people who are not in the release are guessed right for more than {p
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """The people who are asked about: rows of the originals and of the controls, and their units.
+    """The people who are asked about: rows of the originals and of the controls, and their clusters.
 
     `folds` are those in which columns are chosen; None without a control.
     """
 
     original: Ints
     control: Ints | None
-    units: tuple[Ints, Ints | None] | None = None
+    clusters: tuple[Ints, Ints | None] | None = None
     folds: Folds | None = None
 
-    def truths(self, secret: SensitiveAttribute) -> tuple[SensitiveTruth, SensitiveTruth | None]:
-        """The secrets of these people."""
+    def truths(self, attribute: SensitiveAttribute) -> tuple[SensitiveTruth, SensitiveTruth | None]:
+        """The sensitive attributes of these people."""
         control = None
-        if self.control is not None and secret.control is not None:
-            control = secret.control.take(self.control)
-        return secret.original.take(self.original), control
+        if self.control is not None and attribute.control is not None:
+            control = attribute.control.take(self.control)
+        return attribute.original.take(self.original), control
 
     def hits(self, found: Sequence[Floats], weights: tuple[Floats, Floats | None]) -> tuple[Hits, Hits | None]:
         """The hits of originals and controls with the weights of these people."""
-        units = self.units or (None, None)
-        mine = Hits(found[0], weights[0], units[0])
+        clusters = self.clusters or (None, None)
+        mine = Hits(found[0], weights[0], clusters[0])
         if len(found) < 2 or weights[1] is None:
             return mine, None
-        return mine, Hits(found[1], weights[1], units[1])
+        return mine, Hits(found[1], weights[1], clusters[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,14 +243,14 @@ class ScoredAttack:
         )
 
 
-def scored(
-    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, secret: SensitiveAttribute, asked: Queries
+def score_beliefs(
+    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, attribute: SensitiveAttribute, asked: Queries
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores; none by a score in which nobody has a weight."""
-    truths, found = asked.truths(secret), []
+    truths, found = asked.truths(attribute), []
     for score in SCORES:
-        hits = beliefs.hits(secret, *truths, by_rarity=score == "rarity_weighted")
-        mine, base = asked.hits(hits, weights_of(secret, asked, score))
+        hits = beliefs.hits(attribute, *truths, by_rarity=score == "rarity_weighted")
+        mine, base = asked.hits(hits, weights_of(attribute, asked, score))
         if mine.total > 0:
             found.append(ScoredAttack(attacker, (tuple(columns),), score, mine, base))
     return found
@@ -260,7 +260,7 @@ def scored_by_choice(
     attacker: str,
     sets: Sequence[tuple[str, ...]],
     beliefs: Callable[[tuple[str, ...]], BothBeliefs],
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     asked: Queries,
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores, everybody by the columns that the other folds chose.
@@ -268,12 +268,12 @@ def scored_by_choice(
     `sets` has the columns of each fold's choice, or one set that was chosen without the people.
     """
     if len(set(sets)) == 1 or asked.folds is None:
-        return scored(attacker, sets[0], beliefs(sets[0]), secret, asked)
-    truths, found = asked.truths(secret), []
+        return score_beliefs(attacker, sets[0], beliefs(sets[0]), attribute, asked)
+    truths, found = asked.truths(attribute), []
     believed = {columns: beliefs(columns) for columns in dict.fromkeys(sets)}
     for score in SCORES:
-        rare, weights = score == "rarity_weighted", weights_of(secret, asked, score)
-        hits = {columns: one.hits(secret, *truths, by_rarity=rare) for columns, one in believed.items()}
+        rare, weights = score == "rarity_weighted", weights_of(attribute, asked, score)
+        hits = {columns: one.hits(attribute, *truths, by_rarity=rare) for columns, one in believed.items()}
         by_choice = [hits[columns] for columns in sets]
         apart = [
             read_apart([one[at] for one in by_choice], fold)
@@ -286,29 +286,31 @@ def scored_by_choice(
     return found
 
 
-def weights_of(secret: SensitiveAttribute, asked: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
-    """The weights of the people: 1 for who has a secret, or how rare it is."""
+def weights_of(attribute: SensitiveAttribute, asked: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
+    """The weights of the people: 1 for who has a sensitive attribute, or how rare it is."""
     if score == "accuracy":
-        mine, base = secret.original.known.astype(np.float64), None
-        if secret.control is not None:
-            base = secret.control.known.astype(np.float64)
+        mine, base = attribute.original.known.astype(np.float64), None
+        if attribute.control is not None:
+            base = attribute.control.known.astype(np.float64)
     else:
-        mine, base = secret.weights()
+        mine, base = attribute.weights()
     own = mine[asked.original]
     other = None if base is None or asked.control is None else base[asked.control]
     return own, other
 
 
-def baseline_rows(secret: SensitiveAttribute, asked: Queries, trained: BothBeliefs | None) -> list[InferenceBaseline]:
+def baseline_rows(
+    attribute: SensitiveAttribute, asked: Queries, trained: BothBeliefs | None
+) -> list[InferenceBaseline]:
     """The commonest value and, if there is one, the model trained on controls, by both scores."""
-    mine, base = asked.truths(secret)
+    mine, base = asked.truths(attribute)
     rows = []
     for score in SCORES:
         rare = score == "rarity_weighted"
-        weights = weights_of(secret, asked, score)
-        hits = {COMMONEST: [commonest_hits(secret, one, by_rarity=rare) for one in (mine, base) if one is not None]}
+        weights = weights_of(attribute, asked, score)
+        hits = {COMMONEST: [commonest_hits(attribute, one, by_rarity=rare) for one in (mine, base) if one is not None]}
         if trained is not None:
-            hits[CONTROL_MODEL] = trained.hits(secret, mine, base, by_rarity=rare)
+            hits[CONTROL_MODEL] = trained.hits(attribute, mine, base, by_rarity=rare)
         for name, found in hits.items():
             originals, controls = asked.hits(found, weights)
             if originals.score is not None:
@@ -397,7 +399,7 @@ def strongest(figures: Mapping[str, Sequence[InferenceRow]]) -> tuple[str, Infer
     return max(rows, key=lambda pair: _strength(pair[1])) if rows else None
 
 
-def inference_rate(found: Sequence[SecretInference]) -> InferenceRate | None:
+def inference_rate(found: Sequence[AttributeInference]) -> InferenceRate | None:
     """The largest attributable score, and of how many it is the largest; None without one.
 
     A column that is refused has no figure, and the upper end is unknown if any other figure lacks its interval.
@@ -421,32 +423,32 @@ def inference_rate(found: Sequence[SecretInference]) -> InferenceRate | None:
 
 
 FEWEST_CONTROLS = 40
-"""The fewest controls with a secret; half of them train a model."""
+"""The fewest controls with a sensitive attribute; half of them train a model."""
 
 
 def control_model(
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     names: Sequence[str],
     original: Table,
     control: Table,
     asked: Ints,
-    units: Ints | None,
+    clusters: Ints | None,
     *,
     seed: int,
     workers: int,
 ) -> BothBeliefs | None:
     """The beliefs of the table `original`, and of the rows `asked` of the whole control; None with fewer than 40.
 
-    `units` are those of all controls, None if each person is one. At most 100,000 controls train a model.
+    `clusters` are those of all controls, None if each person is one. At most 100,000 controls train a model.
     """
-    assert secret.control is not None  # noqa: S101 - there is a control
-    codes = models.truth_codes(secret, secret.control)
+    assert attribute.control is not None  # noqa: S101 - there is a control
+    codes = models.truth_codes(attribute, attribute.control)
     known = codes >= 0
     if int(known.sum()) < FEWEST_CONTROLS:
         return None
-    rng = stream(seed, f"control model {secret.name}")
-    unit = np.arange(control.rows) if units is None else np.unique(units, return_inverse=True)[1].reshape(-1)
-    fold = rng.integers(0, 2, int(unit.max(initial=0)) + 1)[unit]
+    rng = stream(seed, f"control model {attribute.name}")
+    cluster = np.arange(control.rows) if clusters is None else np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    fold = rng.integers(0, 2, int(cluster.max(initial=0)) + 1)[cluster]
     mine = rng.integers(0, 2, original.rows)
     features = models.Features.of(control, names)
     people, others = features(original), features(control)
@@ -460,7 +462,7 @@ def control_model(
             "boosted_trees",
             others[rows],
             codes[rows],
-            secret,
+            attribute,
             categorical=features.categorical,
             seed=number,
             workers=workers,
@@ -475,7 +477,7 @@ def control_model(
 
 def beliefs_by_half(first: Beliefs, second: Beliefs, half: Ints) -> Beliefs:
     """The rows of the first beliefs for half 0, of the second for half 1."""
-    from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
+    from scipy.sparse import diags  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
     one = (half == 0).astype(np.float64)
     return (diags(one) @ first + diags(1 - one) @ second).tocsr()

@@ -1,4 +1,4 @@
-"""Models that predict a secret from known columns: gradient-boosted trees and a forest, from scikit-learn.
+"""Models that predict a sensitive attribute from known columns: gradient-boosted trees and a forest, from scikit-learn.
 
 scikit-learn is an extra (`cvpl[inference]`), and loaded when a model is trained. Labels that have 30 values or fewer
 are classified, and so are the 30 commonest of more; the beliefs are the predicted probabilities. Numbers in more cells
@@ -86,23 +86,23 @@ class Features:
 class FittedModel:
     """A trained model, the values that it tells apart, and how to read its predictions."""
 
-    secret: SensitiveAttribute
+    attribute: SensitiveAttribute
     model: Any
     values: Ints
     regresses: bool
 
     def beliefs(self, features: Floats) -> Beliefs:
         """The predicted probabilities of the values of each person."""
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
         people = len(features)
-        shape = people, self.secret.size
+        shape = people, self.attribute.size
         if not people:
             return csr_matrix(shape)
         if self.model is None:
             codes = np.full(people, self.values[0])
         elif self.regresses:
-            codes = _nearest(self.secret, self.model.predict(features))
+            codes = _nearest_value(self.attribute, self.model.predict(features))
         else:
             shares = self.model.predict_proba(features)
             who = np.repeat(np.arange(people), shares.shape[1])
@@ -114,33 +114,33 @@ def train(
     name: ModelName,
     features: Floats,
     codes: Ints,
-    secret: SensitiveAttribute,
+    attribute: SensitiveAttribute,
     *,
     categorical: Sequence[bool],
     seed: int,
     workers: int = 1,
 ) -> FittedModel | None:
-    """Train a model on records with the values `codes` of the secret; None with too few records to tell them apart.
+    """Train a model on records with the values `codes` of the attribute; None with too few records to tell them apart.
 
-    Records of values beyond the 30 commonest are left out, unless the secret is a number. The model does not depend on
-    the number of `workers`.
+    Records of values beyond the 30 commonest are left out, unless the sensitive attribute is a number. The model does
+    not depend on the number of `workers`.
     """
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 - loaded when a model is
 
-    counts = np.bincount(codes, minlength=secret.size)
+    counts = np.bincount(codes, minlength=attribute.size)
     values = np.flatnonzero(counts)
     if not len(values):
         return None
-    regresses = secret.values is not None and len(values) > CLASSES
+    regresses = attribute.values is not None and len(values) > CLASSES
     if not regresses:
         values = np.sort(np.argsort(-counts, kind="stable")[: min(CLASSES, len(values))])
         kept = np.isin(codes, values)
         features, codes = features[kept], codes[kept]
     if len(values) == 1:
-        return FittedModel(secret, None, values, False)
+        return FittedModel(attribute, None, values, False)
     if not regresses and len(codes) < _RECORDS_A_CLASS * len(values):
         return None
-    target = secret.values[codes] if regresses and secret.values is not None else codes
+    target = attribute.values[codes] if regresses and attribute.values is not None else codes
     if name == "boosted_trees":
         model = boosted_trees(regresses, len(values), len(codes), categorical, seed)
     else:
@@ -149,7 +149,7 @@ def train(
         model.fit(features, target)
     if name == "forest":
         model.n_jobs = 1  # threads would add the trees' votes in any order
-    return FittedModel(secret, model, values, regresses)
+    return FittedModel(attribute, model, values, regresses)
 
 
 def boosted_trees(regresses: bool, classes: int, rows: int, categorical: Sequence[bool], seed: int) -> Any:
@@ -181,22 +181,22 @@ def random_forest(regresses: bool, seed: int, workers: int) -> Any:
     return kind(_TREES, max_features="sqrt", min_samples_leaf=2, n_jobs=workers, random_state=seed)
 
 
-def truth_codes(secret: SensitiveAttribute, truth: SensitiveTruth) -> Ints:
+def truth_codes(attribute: SensitiveAttribute, truth: SensitiveTruth) -> Ints:
     """The value of the release that each person has, or for numbers the nearest; -1 for none."""
     if truth.numbers is None:
-        return np.where(truth.known & (truth.codes < secret.size), truth.codes, -1)
-    if not secret.size:
+        return np.where(truth.known & (truth.codes < attribute.size), truth.codes, -1)
+    if not attribute.size:
         return np.full(len(truth.known), -1, dtype=np.int64)
-    return np.where(truth.known, _nearest(secret, np.nan_to_num(truth.numbers)), -1)
+    return np.where(truth.known, _nearest_value(attribute, np.nan_to_num(truth.numbers)), -1)
 
 
-def _nearest(secret: SensitiveAttribute, numbers: Floats) -> Ints:
+def _nearest_value(attribute: SensitiveAttribute, numbers: Floats) -> Ints:
     """The value that is nearest to each number."""
-    assert secret.values is not None  # noqa: S101 - only numbers are regressed
-    if secret.size == 1:
+    assert attribute.values is not None  # noqa: S101 - only numbers are regressed
+    if attribute.size == 1:
         return np.zeros(len(numbers), dtype=np.int64)
-    order = np.argsort(secret.values, kind="stable")
-    values = secret.values[order]
+    order = np.argsort(attribute.values, kind="stable")
+    values = attribute.values[order]
     right = np.clip(np.searchsorted(values, numbers), 1, len(values) - 1)
     left = right - 1
     return order[np.where(numbers - values[left] <= values[right] - numbers, left, right)].astype(np.int64)

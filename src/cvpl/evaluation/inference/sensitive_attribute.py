@@ -1,21 +1,22 @@
-"""A secret column: its values in the release, the truth about people, beliefs, and when a guess is right.
+"""A sensitive column: its values in the release, the truth about people, beliefs, and when a guess is right.
 
 A guess of a label is right if it is the person's label. A guess g of a number v is right if it lies within the
 tolerance, |g - v| <= t, or |g - v| <= 0.05 |v| if no tolerance is stated. Numbers are kept in cells that are narrower
 than half the tolerance, and a cell is guessed at the median of its released values, so that everybody in a cell is
 right. A released group of labels is guessed as one of its members, as in `sensitive_groups`.
 
-Released values of a secret that are groups, such as {A, B} or North/*: how their weight is shared among the members.
+Released values of a sensitive attribute that are groups, such as {A, B} or North/*: how their weight is shared among
+the members.
 
     count(v)      = released records with exactly v + sum over groups g that name v of   records with g / members of g
     share(v in g) = count(v) / sum of the counts of the members of g
 
-An attacker who reads {A, B} knows that the secret is A or B, and how common both are. A member that no record has
-exactly still has a share, because the records of its groups are split among their members first.
+An attacker who reads {A, B} knows that the sensitive attribute is A or B, and how common both are. A member that no
+record has exactly still has a share, because the records of its groups are split among their members first.
 
-What an attacker believes of a person's secret, and how often the guess that follows is right. Beliefs are a sparse
-matrix: a row for each person, the weight of every value of the secret in it. A row without weights is a person of whom
-the attacker learned nothing; then it guesses what is best for anybody.
+What an attacker believes of a person's sensitive attribute, and how often the guess that follows is right. Beliefs are
+a sparse matrix: a row for each person, the weight of every value of the sensitive attribute in it. A row without
+weights is a person of whom the attacker learned nothing; then it guesses what is best for anybody.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from cvpl.search.blocks import ranges
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Times
-from cvpl.tables.meaning.labels import covers
+from cvpl.tables.meaning.labels import find_covers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -74,20 +75,20 @@ class Tolerance:
 
 @dataclass(frozen=True, eq=False)
 class SensitiveTruth:
-    """The secrets of some people: codes of labels (-1: missing), or numbers; and who has one."""
+    """The sensitive attributes of some people: codes of labels (-1: missing), or numbers; and who has one."""
 
     known: Flags
     codes: Ints
     numbers: Floats | None
 
     def take(self, rows: NDArray[np.intp]) -> SensitiveTruth:
-        """The secrets of some of the people."""
+        """The sensitive attributes of some of the people."""
         return SensitiveTruth(self.known[rows], self.codes[rows], None if self.numbers is None else self.numbers[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class SensitiveAttribute:
-    """A secret column of a release with the truth about originals and controls.
+    """A sensitive column of a release with the truth about originals and controls.
 
     `released` is the value of each record, from 0 on, -1 where it is missing. `values` are the numbers that the values
     stand for, None for labels. `shares` are the shares of released records with each value. Values of labels are also
@@ -120,7 +121,7 @@ class SensitiveAttribute:
         tolerance: float | None = None,
         spec: ColumnSpec | None = None,
     ) -> SensitiveAttribute:
-        """The secret of three columns, whose labels are coded alike. `tolerance` is that of numbers, in days of times.
+        """The attribute of three columns with labels coded alike. `tolerance` is that of numbers, in days of times.
 
         Labels that are all numbers are numbers, if there are more than 30 of them. `spec` says which labels a released
         one covers by levels, if the column has any.
@@ -154,7 +155,7 @@ class SensitiveAttribute:
         made = cls._made(name, "category", place[codes], len(used), None, Tolerance(), truths)
         if not groups:
             return made
-        from scipy.sparse import identity  # noqa: PLC0415 - loaded when secrets are inferred
+        from scipy.sparse import identity  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
         members = identity(len(used), format="lil")
         for code, shares in member_shares(groups, counts).items():
@@ -220,9 +221,9 @@ class SensitiveAttribute:
         return beliefs if self.members is None else (beliefs @ self.members).tocsr()
 
     def weights(self) -> tuple[Floats, Floats | None]:
-        """How rare the secret of each original and each control is: w = -log of its share among all these people.
+        """How rare the attribute of each original and each control is: w = -log of its share among all these people.
 
-        The share of a number is that of the people within its tolerance. 0 where the secret is missing.
+        The share of a number is that of the people within its tolerance. 0 where the sensitive attribute is missing.
         """
         truths = [self.original] if self.control is None else [self.original, self.control]
         if self.values is None:
@@ -243,7 +244,7 @@ class SensitiveAttribute:
         """A sparse matrix: 1 if a guess of value g (columns) is right for the value v (rows); None for labels."""
         if self.values is None:
             return None
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
         order = np.argsort(self.values, kind="stable")
         values = self.values[order]
@@ -309,10 +310,10 @@ def group_members(spec: ColumnSpec, labels: Sequence[str], own: Flags, released:
     if int((released & ~own).sum()) * len(labels) > PAIRS:
         return {}
     values = np.ones(len(labels), dtype=np.bool_)
-    values[[cover.code for cover in covers(spec, labels, own, released)]] = False
+    values[[cover.code for cover in find_covers(spec, labels, own, released)]] = False
     values |= own
     found: dict[int, set[int]] = {}
-    for cover in covers(spec, labels, own, released, values):
+    for cover in find_covers(spec, labels, own, released, values):
         members = {code for code in cover.members if values[code]}
         if members and not own[cover.code]:
             found.setdefault(cover.code, set()).update(members)
@@ -334,22 +335,22 @@ Beliefs = Any
 _TIED = 1e-9
 
 
-def normalized(weights: Beliefs) -> Beliefs:
-    """The same with rows that sum to 1; empty rows stay empty."""
-    from scipy.sparse import diags  # noqa: PLC0415 - loaded when secrets are inferred
+def normalize_rows(weights: Beliefs) -> Beliefs:
+    """The weights with rows that sum to 1; empty rows stay empty."""
+    from scipy.sparse import diags  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
     total = np.asarray(weights.sum(axis=1)).reshape(-1)
     return (diags(np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)) @ weights).tocsr()
 
 
-def drawn_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTruth) -> Floats:
+def drawn_hits(beliefs: Beliefs, attribute: SensitiveAttribute, truth: SensitiveTruth) -> Floats:
     """The probability that each person is guessed right, if the guess is drawn with the beliefs as probabilities."""
     people = np.repeat(np.arange(beliefs.shape[0]), np.diff(beliefs.indptr))
-    right = secret.right(beliefs.indices.astype(np.int64), truth.take(people))
+    right = attribute.right(beliefs.indices.astype(np.int64), truth.take(people))
     return np.asarray(np.bincount(people, right * beliefs.data, minlength=beliefs.shape[0]), dtype=np.float64)
 
 
-def best_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
+def best_hits(beliefs: Beliefs, attribute: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
     """Whether each person is guessed right by the value with the largest expected score, shared among tied values.
 
         expected score of a guess g = sum over values v of   belief(v) w(v)   if g is right for v
@@ -357,8 +358,8 @@ def best_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTrut
     w(v) is 1, or with `by_rarity` -log of the share of the value in the release. Without beliefs the shares of the
     release take their place. The belief in a group is shared among its members.
     """
-    worth = secret.rarity if by_rarity else np.ones(secret.size)
-    expected = _expected(secret.shared(beliefs), secret, worth)
+    worth = attribute.rarity if by_rarity else np.ones(attribute.size)
+    expected = _expected_scores(attribute.shared(beliefs), attribute, worth)
     counts = np.diff(expected.indptr)
     found = np.zeros(expected.shape[0])
     some = np.flatnonzero(counts)
@@ -367,35 +368,35 @@ def best_hits(beliefs: Beliefs, secret: SensitiveAttribute, truth: SensitiveTrut
         best = np.zeros(expected.shape[0])
         best[some] = np.maximum.reduceat(expected.data, expected.indptr[some])
         tied = expected.data >= best[people] * (1 - _TIED)
-        right = secret.right(expected.indices[tied].astype(np.int64), truth.take(people[tied]))
+        right = attribute.right(expected.indices[tied].astype(np.int64), truth.take(people[tied]))
         hits = np.bincount(people[tied], right, minlength=len(found))
         found = hits / np.maximum(1, np.bincount(people[tied], minlength=len(found)))
     nothing = np.flatnonzero(counts == 0)
     if len(nothing):
-        found[nothing] = commonest_hits(secret, truth.take(nothing), by_rarity=by_rarity)
+        found[nothing] = commonest_hits(attribute, truth.take(nothing), by_rarity=by_rarity)
     return found
 
 
-def commonest_hits(secret: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
-    """The same for everybody from the shares of the release: the commonest value, or the one with the largest score."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+def commonest_hits(attribute: SensitiveAttribute, truth: SensitiveTruth, *, by_rarity: bool) -> Floats:
+    """The hits of one guess for everybody, by the release: the commonest value, or that of the largest score."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
     people = len(truth.known)
-    if not secret.size:
+    if not attribute.size:
         return np.zeros(people)
-    worth = secret.rarity if by_rarity else np.ones(secret.size)
-    expected = _expected(csr_matrix(secret.shares[None, :]), secret, worth)
+    worth = attribute.rarity if by_rarity else np.ones(attribute.size)
+    expected = _expected_scores(csr_matrix(attribute.shares[None, :]), attribute, worth)
     tied = expected.indices[expected.data >= expected.data.max(initial=0.0) * (1 - _TIED)]
     found = np.zeros(people)
     for value in tied:
-        found += secret.right(np.full(people, int(value), dtype=np.int64), truth) / len(tied)
+        found += attribute.right(np.full(people, int(value), dtype=np.int64), truth) / len(tied)
     return found
 
 
-def _expected(beliefs: Beliefs, secret: SensitiveAttribute, worth: Floats) -> Beliefs:
+def _expected_scores(beliefs: Beliefs, attribute: SensitiveAttribute, worth: Floats) -> Beliefs:
     """The expected score of every guess."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when secrets are inferred
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
     weighted = csr_matrix((beliefs.data * worth[beliefs.indices], beliefs.indices, beliefs.indptr), shape=beliefs.shape)
     # With one value in the release its rarity is 0, and the guess is still that value.
-    return weighted if secret.reach is None else (weighted @ secret.reach).tocsr()
+    return weighted if attribute.reach is None else (weighted @ attribute.reach).tocsr()

@@ -1,10 +1,10 @@
-"""The interval ends of each figure, from the records' scores and sampling units.
+"""The interval ends of each figure, from the records' scores and sampling clusters.
 
 This module does not check whether an interval is reliable: `intervals` does, by measured coverage.
 
-Intervals for a share of records that are sampled in units. A share is the mean of values from 0 to 1. Its interval is
-Wilson's for the effective number of independent records: their number divided by the design effect, the ratio of the
-variance over units to the variance over records. It stays inside [0, 1], never has width zero, and works at any
+Intervals for a share of records that are sampled in clusters. A share is the mean of values from 0 to 1. Its interval
+is Wilson's for the effective number of independent records: their number divided by the design effect, the ratio of the
+variance over clusters to the variance over records. It stays inside [0, 1], never has width zero, and works at any
 confidence.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.evaluation.groups.units import EACH, Kind, Units
+from cvpl.evaluation.groups.clusters import EACH, Clusters, Kind
 from cvpl.evaluation.rates import Roc
 from cvpl.search.best import BestCandidates
 
@@ -28,42 +28,42 @@ Ints = NDArray[np.int64]
 Ends = tuple[float, float]
 
 LEAST_EFFECT = 1.1
-"""The sampling of the release's rows, shared by all records, adds a little variance that no unit shows."""
+"""The sampling of the release's rows, shared by all records, adds a little variance that no cluster shows."""
 LEAST_EFFECT_OF_A_RATE = 1.4
-"""... and more to a linkage rate, where it does not cancel."""
+"""It adds more to a linkage rate, where it does not cancel."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The best scores of one table's records, and the unit of each (None: each record is its own unit).
+    """The best scores of one table's records, and the cluster of each (None: each record is its own cluster).
 
     `row` and `second`, the best candidate's row and the second-best score, show what depends on single rows of the
     release; None if they are unknown.
     """
 
     best: Floats
-    unit: Ints | None = None
+    cluster: Ints | None = None
     kind: Kind = "people"
     row: Ints | None = None
     second: Floats | None = None
 
     @classmethod
-    def of(cls, found: BestCandidates, units: Units = EACH, *, control: bool = False) -> Sample:
-        """What an attack found, with the units of the originals or of the controls."""
-        unit = units.control if control else units.original
-        return cls(found.best, unit, units.kind, found.row, found.second)
+    def of(cls, found: BestCandidates, clusters: Clusters = EACH, *, control: bool = False) -> Sample:
+        """What an attack found, with the clusters of the originals or of the controls."""
+        cluster = clusters.control if control else clusters.original
+        return cls(found.best, cluster, clusters.kind, found.row, found.second)
 
     @property
     def alike(self) -> bool:
-        """Whether the rows of a unit are linked or not linked together."""
+        """Whether the rows of a cluster are linked or not linked together."""
         return self.kind == "groups"
 
     @property
-    def units(self) -> float:
-        """The number of units of equal size with the same weight: (Σ n_u)² / Σ n_u²."""
-        if self.unit is None:
+    def clusters(self) -> float:
+        """The number of clusters of equal size with the same weight: (Σ n_u)² / Σ n_u²."""
+        if self.cluster is None:
             return float(len(self.best))
-        sizes = np.bincount(self.unit).astype(np.float64)
+        sizes = np.bincount(self.cluster).astype(np.float64)
         return float(sizes.sum() ** 2 / max(1.0, sizes @ sizes))
 
     def linked(self, threshold: float) -> Floats:
@@ -87,14 +87,14 @@ class Sample:
 def rate_bounds(sample: Sample, threshold: float, confidence: float) -> Ends:
     """Ends for the linkage rate.
 
-    The variance is that over the units or, if larger, that over people and the rows of the release together.
+    The variance is that over the clusters or, if larger, that over people and the rows of the release together.
     """
     linked = sample.linked(threshold)
     rate = float(linked.mean())
     spread = len(linked) * rate * (1 - rate)
     shared = 1 + sample.row_variance_sum(threshold) / spread if spread > 0 else 1.0
     least = LEAST_EFFECT_OF_A_RATE
-    drawn = sampling_design([Component(linked, sample.unit)], least=least, alike=sample.alike)
+    drawn = sampling_design([Component(linked, sample.cluster)], least=least, alike=sample.alike)
     # A block has its own part of the release, and so tells of its rows; a group does not.
     drawn = drawn.plus(shared - 1) if sample.alike else drawn.at_least(shared)
     return drawn.cautious_ends(rate, len(linked), confidence)
@@ -103,7 +103,7 @@ def rate_bounds(sample: Sample, threshold: float, confidence: float) -> Ends:
 def attributable_bounds(originals: Sample, controls: Sample, threshold: float, confidence: float) -> Ends | None:
     """Ends for (LR - c) / (1 - c) = 1 - (1 - LR) / (1 - c), from the ends of the two rates.
 
-    A sampled unit brings its originals and its controls. What depends on the rows of the release moves both rates
+    A sampled cluster brings its originals and its controls. What depends on the rows of the release moves both rates
     together and cancels. None if every control is linked: nothing is left to attribute.
     """
     parts = attributable_parts(originals, controls, threshold)
@@ -125,7 +125,7 @@ def attributable_parts(originals: Sample, controls: Sample, threshold: float) ->
     if control == 1:
         return None
     weight = (1 - float(mine.mean())) / (1 - control)
-    return [Component(mine, originals.unit), Component(base, controls.unit, -weight)]
+    return [Component(mine, originals.cluster), Component(base, controls.cluster, -weight)]
 
 
 def paired_bounds(originals: Sample, wrong: Floats, threshold: float, confidence: float) -> Ends | None:
@@ -150,7 +150,7 @@ def power_bounds(
 
     Two things vary: the originals' share at a threshold, and the threshold, which the controls set. The second is read
     off the ROC at the ends of the interval for a control share of α. Their distances from the estimate add in squares.
-    The ROC's slope between those ends weighs the controls against the originals in a unit.
+    The ROC's slope between those ends weighs the controls against the originals in a cluster.
     """
     roc = roc or Roc.of(originals.best, controls.best)
     power = roc.power(false_rate)
@@ -171,7 +171,7 @@ def power_parts(
     roc = roc or Roc.of(originals.best, controls.best)
     mine, base = roc.counted(false_rate)
     _, _, slope = _read_off(roc, false_rate, SamplingDesign(len(base), LEAST_EFFECT), confidence)
-    return [Component(mine, originals.unit), Component(base, controls.unit, -slope)]
+    return [Component(mine, originals.cluster), Component(base, controls.cluster, -slope)]
 
 
 def _read_off(roc: Roc, false_rate: float, drawn: SamplingDesign, confidence: float) -> tuple[float, float, float]:
@@ -187,22 +187,22 @@ def _share_ends(sample: Sample, success: Floats, among: NDArray[np.bool_], confi
     if not len(values):
         return None
     share = float(values.mean())
-    unit = None if sample.unit is None else sample.unit[among]
-    drawn = sampling_design([Component(values, unit)], least=LEAST_EFFECT, alike=sample.alike)
+    cluster = None if sample.cluster is None else sample.cluster[among]
+    drawn = sampling_design([Component(values, cluster)], least=LEAST_EFFECT, alike=sample.alike)
     return drawn.cautious_ends(share, len(values), confidence)
 
 
-FEW_UNITS = 10
-"""With fewer units of alike rows on one side, their variance is taken to be as large as their size allows."""
+FEW_CLUSTERS = 10
+"""With fewer clusters of alike rows on one side, their variance is taken to be as large as their size allows."""
 FEW_RECORDS = 5
 """With fewer records than this on one side, the true share of that side may be zero: the end is 0 or 1."""
 
 
 @dataclass(frozen=True)
 class SamplingDesign:
-    """The sampling design: the number of units of equal weight, (Σ n_u)² / Σ n_u², and the design effect."""
+    """The sampling design: the number of clusters of equal weight, (Σ n_u)² / Σ n_u², and the design effect."""
 
-    units: float
+    clusters: float
     effect: float
 
     def plus(self, effect: float) -> SamplingDesign:
@@ -214,11 +214,11 @@ class SamplingDesign:
         return replace(self, effect=max(self.effect, effect))
 
     def ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
-        """Wilson's interval for records / effect, with Student's quantile for the number of units."""
-        return wilson_bounds(share, records / self.effect, quantile(confidence, self.units - 1))
+        """Wilson's interval for records / effect, with Student's quantile for the number of clusters."""
+        return wilson_bounds(share, records / self.effect, quantile(confidence, self.clusters - 1))
 
     def cautious_ends(self, share: float, records: float, confidence: float) -> tuple[float, float]:
-        """The same, but 0 or 1 if fewer than 5 records are between the share and that end."""
+        """The ends of `ends`, but 0 or 1 if fewer than 5 records are between the share and that end."""
         low, high = self.ends(share, records, confidence)
         few = FEW_RECORDS * self.effect
         return 0.0 if share * records < few else low, 1.0 if (1 - share) * records < few else high
@@ -226,13 +226,13 @@ class SamplingDesign:
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One table's part in a figure: how much each record counts (0 to 1), the weight of its deviation, and its unit.
+    """One table's part in a figure: how much each record counts (0 to 1), the weight of its deviation, and its cluster.
 
-    Without units each record is sampled on its own.
+    Without clusters each record is sampled on its own.
     """
 
     success: Floats
-    unit: Ints | None = None
+    cluster: Ints | None = None
     weight: float = 1.0
 
     @property
@@ -247,31 +247,31 @@ def sampling_design(parts: Sequence[Component], *, least: float, alike: bool = F
 
         effect = U / (U - 1) · Σ_u (Σ over i in u of d_i)² / Σ_i d_i²        at least `least`
 
-    Units have one numbering over the parts. `alike` units contain rows that are linked or not linked together (a
-    household, a person): if fewer than 10 units of a part have a record on one side of its share, the effect is at
+    Clusters have one numbering over the parts. `alike` clusters contain rows that are linked or not linked together (a
+    household, a person): if fewer than 10 clusters of a part have a record on one side of its share, the effect is at
     least their mean size per record, Σ n_u² / Σ n_u.
     """
-    units, apart = math.inf, 0.0
-    size = 1 + max((int(part.unit.max(initial=0)) for part in parts if part.unit is not None), default=0)
+    clusters, apart = math.inf, 0.0
+    size = 1 + max((int(part.cluster.max(initial=0)) for part in parts if part.cluster is not None), default=0)
     together, inside = np.zeros(size), np.zeros(size, dtype=bool)
     for part in parts:
         deviation, count = part.deviation, len(part.success)
         apart += float(deviation @ deviation)
-        if part.unit is None:
-            units = min(units, count)
+        if part.cluster is None:
+            clusters = min(clusters, count)
             continue
-        sizes = np.bincount(part.unit, minlength=size)
-        successes = np.bincount(part.unit, part.success, minlength=size)
-        together += np.bincount(part.unit, deviation, minlength=size)
+        sizes = np.bincount(part.cluster, minlength=size)
+        successes = np.bincount(part.cluster, part.success, minlength=size)
+        together += np.bincount(part.cluster, deviation, minlength=size)
         inside |= sizes > 0
         mean_size = float(sizes @ sizes) / count
-        units = min(units, count / mean_size)
-        if alike and min(int((successes > 0).sum()), int((successes < sizes).sum())) < FEW_UNITS:
+        clusters = min(clusters, count / mean_size)
+        if alike and min(int((successes > 0).sum()), int((successes < sizes).sum())) < FEW_CLUSTERS:
             least = max(least, mean_size)
     drawn = int(inside.sum())
     if not drawn or apart == 0:
-        return SamplingDesign(units, least)
-    return SamplingDesign(units, max(least, drawn / max(1, drawn - 1) * float(together @ together) / apart))
+        return SamplingDesign(clusters, least)
+    return SamplingDesign(clusters, max(least, drawn / max(1, drawn - 1) * float(together @ together) / apart))
 
 
 def wilson_bounds(p: float, count: float, z: float) -> tuple[float, float]:

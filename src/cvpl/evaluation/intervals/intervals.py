@@ -3,9 +3,9 @@
 The estimand is the expected figure for a new sample of as many people under the same attacker and release process.
 
 Measured coverage of each interval, and the rule that follows: offered, or refused. Each simulated world was redrawn
-1,000 times (people, release, control) and attacked (`benchmarks/coverage_bench.py intervals`). For each figure and unit
-kind, this module has the lowest coverage over all worlds, thresholds and false-positive rates of that kind. A method is
-offered if that is at least 0.93 at a nominal 0.95, within the measured range.
+1,000 times (people, release, control) and attacked (`benchmarks/coverage_bench.py intervals`). For each figure and
+cluster kind, this module has the lowest coverage over all worlds, thresholds and false-positive rates of that kind. A
+method is offered if that is at least 0.93 at a nominal 0.95, within the measured range.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cvpl.attack.attack import Attack
 from cvpl.estimates import CONFIDENCE, Estimate
-from cvpl.evaluation.groups.units import Kind, Units, choose_units
+from cvpl.evaluation.groups.clusters import Clusters, Kind, choose_clusters
 from cvpl.evaluation.intervals.bounds import (
     Ends,
     Sample,
@@ -33,13 +33,13 @@ from cvpl.evaluation.intervals.bounds import (
 from cvpl.evaluation.rates import Basis, Roc, attributable_rate
 from cvpl.evaluation.truth import Truth
 from cvpl.search.best import BestCandidates
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Floats = NDArray[np.float64]
 
 
 Method = Literal["blocks", "people", "block_bootstrap", "record_bootstrap", "wilson"]
-"""The sampling units. The last three mean blocks, people and people: resampling itself did not cover."""
+"""The sampling clusters. The last three mean blocks, people and people: resampling itself did not cover."""
 
 
 def refused_interval(why: str, value: float | None = None, confidence: float = CONFIDENCE) -> Estimate:
@@ -49,7 +49,7 @@ def refused_interval(why: str, value: float | None = None, confidence: float = C
 
 def rate_intervals(sample: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE) -> list[Estimate]:
     """Intervals for the linkage rate at every threshold."""
-    given = _offered("linkage_rate", sample, None, confidence)
+    given = _offer_interval("linkage_rate", sample, None, confidence)
     return [given(_share(sample, tau), partial(rate_bounds, sample, tau, confidence)) for tau in map(float, thresholds)]
 
 
@@ -57,7 +57,7 @@ def attributable_intervals(
     originals: Sample, controls: Sample, thresholds: Iterable[float], confidence: float = CONFIDENCE
 ) -> list[Estimate]:
     """Intervals for (LR - c) / (1 - c) at every threshold, with a control."""
-    given = _offered("attributable_rate", originals, controls, confidence)
+    given = _offer_interval("attributable_rate", originals, controls, confidence)
     return [
         given(
             attributable_rate(_share(originals, tau), _share(controls, tau)),
@@ -71,7 +71,7 @@ def left_out_intervals(
     originals: Sample, wrong: Floats, thresholds: Iterable[float], confidence: float = CONFIDENCE
 ) -> list[Estimate]:
     """Intervals for (LR - FLR) / (1 - FLR) at every threshold; `wrong` are the best scores without the own match."""
-    given, base = _offered("left_out", originals, None, confidence), Sample(wrong)
+    given, base = _offer_interval("left_out", originals, None, confidence), Sample(wrong)
     return [
         given(
             attributable_rate(_share(originals, tau), _share(base, tau)),
@@ -92,12 +92,12 @@ def power_intervals(
     """Intervals for the power at every false-positive rate α.
 
     `controls` are people of a control table or, with the own match `left_out`, the originals' best wrong scores in the
-    units of the originals.
+    clusters of the originals.
     """
     roc = Roc.of(originals.best, controls.best)
     figure: Figure = "power_left_out" if left_out else "power"
     return [
-        _offered(figure, originals, controls, confidence, rate)(
+        _offer_interval(figure, originals, controls, confidence, rate)(
             roc.power(rate), partial(power_bounds, originals, controls, rate, confidence, roc)
         )
         for rate in map(float, false_rates)
@@ -113,9 +113,9 @@ def top1_interval(
     originals: Sample, hit: Floats, has_match: NDArray[np.bool_], confidence: float = CONFIDENCE
 ) -> Estimate:
     """An interval for the top-1 hit rate: the mean of `hit` over the originals with a match."""
-    unit = None if originals.unit is None else originals.unit[has_match]
-    matched = Sample(originals.best[has_match], unit, originals.kind)
-    given = _offered("top1", matched, None, confidence)
+    cluster = None if originals.cluster is None else originals.cluster[has_match]
+    matched = Sample(originals.best[has_match], cluster, originals.kind)
+    given = _offer_interval("top1", matched, None, confidence)
     return given(
         float(hit[has_match].mean()) if has_match.any() else None,
         partial(top1_bounds, originals, hit, has_match, confidence),
@@ -126,7 +126,7 @@ def _share(sample: Sample, threshold: float) -> float:
     return float(sample.linked(threshold).mean())
 
 
-def _offered(
+def _offer_interval(
     figure: Figure,
     originals: Sample,
     controls: Sample | None,
@@ -140,7 +140,7 @@ def _offered(
         originals.kind,
         records=len(originals.best),
         controls=None if controls is None else len(controls.best),
-        units=min(sample.units for sample in samples),
+        clusters=min(sample.clusters for sample in samples),
         beyond=None if controls is None or false_rate is None else false_rate * len(controls.best),
     )
 
@@ -151,12 +151,14 @@ def _offered(
         if found is None:
             nothing = "everybody has a look-alike there, and nothing is left to attribute"
             return refused_interval(nothing, value, confidence)
-        return covered(value, found, confidence, originals.kind, decided.coverage)
+        return estimate_with_coverage(value, found, confidence, originals.kind, decided.coverage)
 
     return given
 
 
-def covered(value: float | None, ends: Ends, confidence: float, method: str, coverage: LowestCoverage) -> Estimate:
+def estimate_with_coverage(
+    value: float | None, ends: Ends, confidence: float, method: str, coverage: LowestCoverage
+) -> Estimate:
     """A figure with an interval whose coverage was measured."""
     low, high = ends
     return Estimate(value, low, high, confidence, method, None, coverage.at_95, coverage.at_999)
@@ -187,15 +189,19 @@ class Uncertainty:
         confidence: float = CONFIDENCE,
     ) -> Uncertainty:
         """The uncertainty of an attack with base scores `base`; `groups` says which rows of a table belong together."""
-        units = units_of(attack, control is not None, method, groups)
+        clusters = clusters_of(attack, control is not None, method, groups)
         # Only a best score hangs on one row of the release; a difference of two does not.
         plain = attack.reads_best
-        originals = Sample.of(attack.found, units) if plain else Sample(attack.scores, units.original, units.kind)
+        originals = (
+            Sample.of(attack.found, clusters) if plain else Sample(attack.scores, clusters.original, clusters.kind)
+        )
         other = None
         if basis == "control" and control is not None and base is not None:
-            other = Sample.of(control, units, control=True) if plain else Sample(base, units.control, units.kind)
+            other = (
+                Sample.of(control, clusters, control=True) if plain else Sample(base, clusters.control, clusters.kind)
+            )
         elif basis == "own_match_left_out" and base is not None:
-            other = Sample(base, originals.unit, originals.kind)
+            other = Sample(base, originals.cluster, originals.kind)
         return cls(originals, other, basis, confidence)
 
     def rates(self, thresholds: Iterable[float]) -> list[Estimate]:
@@ -230,15 +236,15 @@ class Uncertainty:
         return top1_interval(self.originals, truth.hit, truth.has_match, self.confidence)
 
 
-def units_of(attack: Attack, with_control: bool, method: Method, groups: Mapping[str, Ints] | None) -> Units:
-    """The units of the people whom the attacker knows, and of the controls."""
+def clusters_of(attack: Attack, with_control: bool, method: Method, groups: Mapping[str, Ints] | None) -> Clusters:
+    """The clusters of the people whom the attacker knows, and of the controls."""
     tables = ["original", "control"] if with_control else ["original"]
-    blocks = attack.blocks.units(tables) if method in ("blocks", "block_bootstrap") else None
+    blocks = attack.blocks.clusters(tables) if method in ("blocks", "block_bootstrap") else None
     bound = None
     if groups is not None:
         rows = {"original": attack.people, "control": attack.control_rows}
         bound = [groups[table][rows[table]] for table in tables]
-    return choose_units(blocks, bound)
+    return choose_clusters(blocks, bound)
 
 
 Figure = Literal["linkage_rate", "attributable_rate", "left_out", "power", "power_left_out", "top1"]
@@ -248,7 +254,7 @@ ENOUGH = 0.93
 """The lowest coverage at a nominal 95% for which an interval is offered."""
 FEWEST_RECORDS = 20
 """The smallest tables that were measured, originals and controls."""
-FEWEST_UNITS = 15
+FEWEST_CLUSTERS = 15
 """The fewest groups that were measured, as the equivalent number of equal groups."""
 FEWEST_BEYOND = 5
 """The fewest controls, α m, above the threshold of a false-positive rate α: with fewer, the threshold is unstable."""
@@ -299,14 +305,14 @@ DIFFERENCES: dict[tuple[Figure, Kind], LowestCoverage] = {
     ("power_left_out", "blocks"): LowestCoverage(1.000, 1.000),
     ("power_left_out", "groups"): LowestCoverage(0.0, 0.0),
 }
-"""The same for the difference between two releases of the same people (`benchmarks/coverage_bench.py differences`).
+"""Lowest coverage for the difference of two releases of the same people (`benchmarks/coverage_bench.py differences`).
 
 The power with the own match left out has no interval over groups, and so no difference; nothing was measured.
 """
 
 
 OVER_DRAWS = LowestCoverage(0.945, 0.995)
-"""The same for a power over several draws of a mechanism, and for its difference to another mechanism or to a release
+"""Lowest coverage for a power over draws of a mechanism, and for its difference to another mechanism or to a release
 (`benchmarks/coverage_bench.py draws`)."""
 
 
@@ -319,22 +325,30 @@ class IntervalOffer:
 
 
 def offer(
-    figure: Figure, kind: Kind, *, records: int, controls: int | None, units: float, beyond: float | None = None
+    figure: Figure, kind: Kind, *, records: int, controls: int | None, clusters: float, beyond: float | None = None
 ) -> IntervalOffer:
-    """Decide whether a figure's interval is offered, for these numbers of originals and controls and this unit kind.
+    """Decide whether a figure's interval is offered, for these numbers of originals and controls and this cluster kind.
 
-    `units` is the equivalent number of equal units; `beyond` the number of controls, α m, above the threshold.
+    `clusters` is the equivalent number of equal clusters; `beyond` the number of controls, α m, above the threshold.
     """
     smallest = records if controls is None else min(records, controls)
     if smallest < FEWEST_RECORDS:
-        return _refused(f"{counted(smallest, 'record')}, and nothing smaller than {FEWEST_RECORDS} was measured")
-    if kind == "groups" and units < FEWEST_UNITS:
-        return _refused(f"the rows weigh as {units:.0f} equal groups, and fewer than {FEWEST_UNITS} were not measured")
+        return _refuse_interval(
+            f"{count_phrase(smallest, 'record')}, and nothing smaller than {FEWEST_RECORDS} was measured"
+        )
+    if kind == "groups" and clusters < FEWEST_CLUSTERS:
+        return _refuse_interval(
+            f"the rows weigh as {clusters:.0f} equal groups, and fewer than {FEWEST_CLUSTERS} were not measured"
+        )
     if beyond is not None and beyond < FEWEST_BEYOND:
-        return _refused(f"{beyond:.3g} controls above the threshold, and {FEWEST_BEYOND} are needed to read it off")
+        return _refuse_interval(
+            f"{beyond:.3g} controls above the threshold, and {FEWEST_BEYOND} are needed to read it off"
+        )
     lowest = MEASURED[figure, kind]
     if lowest.at_95 < ENOUGH:
-        return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
+        return _refuse_interval(
+            f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for"
+        )
     return IntervalOffer(lowest)
 
 
@@ -343,7 +357,9 @@ def offer_difference(figures: Sequence[tuple[Figure, Kind]]) -> IntervalOffer:
     found = [DIFFERENCES[figure] for figure in figures]
     lowest = LowestCoverage(min(item.at_95 for item in found), min(item.at_999 for item in found))
     if lowest.at_95 < ENOUGH:
-        return _refused(f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for")
+        return _refuse_interval(
+            f"it held the truth in {lowest.at_95:.3f} of the runs of a world, and {ENOUGH} is asked for"
+        )
     return IntervalOffer(lowest)
 
 
@@ -352,5 +368,5 @@ def offer_over_draws() -> IntervalOffer:
     return IntervalOffer(OVER_DRAWS)
 
 
-def _refused(why: str) -> IntervalOffer:
+def _refuse_interval(why: str) -> IntervalOffer:
     return IntervalOffer(None, why)

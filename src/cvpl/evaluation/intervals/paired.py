@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.estimates import CONFIDENCE, Estimate, beyond_chance
-from cvpl.evaluation.groups.units import Kind
+from cvpl.evaluation.groups.clusters import Kind
 from cvpl.evaluation.intervals.bounds import (
     LEAST_EFFECT,
     Component,
@@ -28,7 +28,7 @@ from cvpl.evaluation.intervals.intervals import (
     Figure,
     Uncertainty,
     attributable_from_power,
-    covered,
+    estimate_with_coverage,
     offer_difference,
     offer_over_draws,
     refused_interval,
@@ -100,7 +100,7 @@ def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) 
         assert found is not None  # noqa: S101 - there is a base
         return found[0]
 
-    return _described(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
+    return _figure_estimate(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
 
 
 def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEstimate:
@@ -129,16 +129,16 @@ def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: f
         parts = attributable_parts(originals, base, threshold)
         if parts is None or estimate is None:
             return None
-        return _described("attributable_rate", basis, estimate, interval, originals, parts, asked)
+        return _figure_estimate("attributable_rate", basis, estimate, interval, originals, parts, asked)
     free = base.best < threshold
     if estimate is None or not free.any():
         return None
-    unit = None if originals.unit is None else originals.unit[free]
+    cluster = None if originals.cluster is None else originals.cluster[free]
     asked = replace(asked, originals=asked.originals[free])
-    return _described("left_out", basis, estimate, interval, originals, [Component(linked[free], unit)], asked)
+    return _figure_estimate("left_out", basis, estimate, interval, originals, [Component(linked[free], cluster)], asked)
 
 
-def _described(
+def _figure_estimate(
     figure: Figure,
     basis: Basis,
     estimate: float,
@@ -165,9 +165,9 @@ def correlation(first: FigureEstimate, second: FigureEstimate, groups: tuple[Int
 
         r = Σ_u A_u B_u / sqrt(V_A V_B)
 
-    A_u and B_u are the contributions of unit u, a person or a group, to the two figures. V_A and V_B are the variances
-    of the intervals, which cover more than people: a release's rows, and blocks. That part is taken to be independent
-    between releases, so r is below 1 even if the releases are equal. 0 if a figure does not vary.
+    A_u and B_u are the contributions of cluster u, a person or a group, to the two figures. V_A and V_B are the
+    variances of the intervals, which cover more than people: a release's rows, and blocks. That part is taken to be
+    independent between releases, so r is below 1 even if the releases are equal. 0 if a figure does not vary.
     """
     scale = math.sqrt(first.variance * second.variance)
     if scale == 0:
@@ -196,12 +196,12 @@ def difference_bounds(first: tuple[float, Ends], second: tuple[float, Ends], tog
     variances; for two shares of the same people, Newcombe's interval).
     """
     (a, (a_low, a_high)), (b, (b_low, b_high)) = first, second
-    down = _together(a - a_low, b_high - b, together)
-    up = _together(a_high - a, b - b_low, together)
+    down = _combine_variances(a - a_low, b_high - b, together)
+    up = _combine_variances(a_high - a, b - b_low, together)
     return a - b - down, a - b + up
 
 
-def _together(x: float, y: float, correlation: float) -> float:
+def _combine_variances(x: float, y: float, correlation: float) -> float:
     return math.sqrt(max(0.0, x * x + y * y - 2 * correlation * x * y))
 
 
@@ -213,7 +213,7 @@ def difference(
 ) -> Difference:
     """The difference of a figure between two releases of the same people.
 
-    `groups` are the units of the tables' rows, originals and control, if rows belong together. Refused if either
+    `groups` are the clusters of the tables' rows, originals and control, if rows belong together. Refused if either
     figure's own interval is refused, if the two have different bases, or if its measured coverage is too low. A figure
     over several draws of a mechanism has the variance of both; draws of two mechanisms are independent.
     """
@@ -235,7 +235,9 @@ def difference(
     ends = [(item.low, item.high) for item in alone if item.low is not None and item.high is not None]
     low, high = difference_bounds((first.estimate, ends[0]), (second.estimate, ends[1]), together)
     kinds = dict.fromkeys((first.kind, second.kind, *(["draws"] if over_draws else [])))
-    paired = covered(estimate, (low, high), confidence, f"paired, {' and '.join(kinds)}", offered.coverage)
+    paired = estimate_with_coverage(
+        estimate, (low, high), confidence, f"paired, {' and '.join(kinds)}", offered.coverage
+    )
     return Difference(paired, together)
 
 

@@ -90,7 +90,7 @@ class Tally:
         return np.packbits(own[places[: len(mine)]] == 1), counts
 
     def extended(self, first: tuple[int, ...], last: Sequence[int]) -> tuple[Flags, Ints]:
-        """The same for the sets of some columns with each of the last ones: a row for each set."""
+        """Which originals are unique by some columns with each of the last ones, and the counts: a row for each set."""
         found = [self((*first, at)) for at in last]
         counts = [(counted.original, counted.released, counted.both) for _, counted in found]
         return np.stack([flags for flags, _ in found]), np.array(counts, dtype=np.int64)

@@ -69,7 +69,7 @@ def column_sets(
     rows = codes.original.shape[1]
     is_key = [name in keys for name in codes.names]
     records = max(1, rows + codes.released.shape[1])
-    asked, left_out = _asked(is_key, records, most_visits)
+    asked, left_out = _sets_to_search(is_key, records, most_visits)
     weights = suda_weights(sum(is_key)) if sum(is_key) >= FEWEST_KEYS else ()
     tally = _tally_of(codes, sum(len(item.last) for groups in asked for item in groups))
     smallest, scores = np.zeros(rows, dtype=np.uint8), np.zeros(rows, dtype=np.int64)
@@ -143,7 +143,7 @@ def _settle(minimal: Flags, size: int, smallest: Flags, scores: Ints, weight: in
         scores += weight * np.unpackbits(minimal[weighed], axis=1, count=len(smallest)).sum(axis=0, dtype=np.int64)
 
 
-def _asked(is_key: Sequence[bool], records: int, most_visits: int) -> tuple[list[list[_Group]], int]:
+def _sets_to_search(is_key: Sequence[bool], records: int, most_visits: int) -> tuple[list[list[_Group]], int]:
     """The sets of one, two and three columns that are searched, and the number of those left out."""
     columns = len(is_key)
     sizes = list(range(1, min(LARGEST, columns) + 1))

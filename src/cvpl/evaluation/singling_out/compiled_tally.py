@@ -27,7 +27,7 @@ _LARGEST = 1 << 62
 
 
 class CompiledTally(Tally):
-    """The same counts as with NumPy."""
+    """Counts the records that are unique by one set of columns, in compiled loops."""
 
     def __call__(self, columns: tuple[int, ...]) -> tuple[Flags, Uniques]:
         """Which originals are unique by the columns, packed as bits, and the counts."""
@@ -49,7 +49,7 @@ class CompiledTally(Tally):
         return unique, Uniques(*count(mine, theirs, np.zeros(combinations, dtype=np.uint8), unique))
 
     def extended(self, first: tuple[int, ...], last: Sequence[int]) -> tuple[Flags, Ints]:
-        """The same for the sets of some columns with each of the last ones: a row for each set."""
+        """Which originals are unique by some columns with each of the last ones, and the counts: a row for each set."""
         rows, records = self.original.shape[1], self.original.shape[1] + self.released.shape[1]
         if records > SHARED or not first:
             return super().extended(first, last)

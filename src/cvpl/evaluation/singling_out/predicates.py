@@ -331,13 +331,13 @@ def predicate_rates(
     control: Table | None,
     rng: np.random.Generator,
     *,
-    units: Ints | None = None,
+    clusters: Ints | None = None,
     wanted: int = WRITTEN,
     confidence: float = CONFIDENCE,
 ) -> list[PredicateRate]:
     """Write predicates of one, two and three columns from the release, and test them; empty if there are none.
 
-    `units` has the unit of every original, if several rows belong together. Intervals hold together: with several
+    `clusters` has the cluster of every original, if several rows belong together. Intervals hold together: with several
     numbers of columns each has a higher confidence.
     """
     names = [spec.name for spec in released.specs if spec.name in original.columns]
@@ -349,7 +349,7 @@ def predicate_rates(
     people = QueryTable(original, names, groups)
     others = None if control is None or not control.rows else QueryTable(control, names, groups)
     each = 1 - (1 - confidence) / max(1, len(written))
-    return [predicate_outcomes(columns, found, people, others, units, each) for columns, found in written.items()]
+    return [predicate_outcomes(columns, found, people, others, clusters, each) for columns, found in written.items()]
 
 
 def predicate_outcomes(
@@ -357,11 +357,11 @@ def predicate_outcomes(
     predicates: Sequence[Predicate],
     people: QueryTable,
     others: QueryTable | None,
-    units: Ints | None,
+    clusters: Ints | None,
     confidence: float,
 ) -> PredicateRate:
     """How often the predicates single out people and others."""
-    hits, person = singled_out(predicates, people, units)
+    hits, person = singled_out(predicates, people, clusters)
     rate = float(hits.mean())
     enough = len(predicates) >= FEWEST
     mine = Component(hits, person)
@@ -378,15 +378,17 @@ def predicate_outcomes(
     return PredicateRate(columns, len(predicates), rate, ends, control, attributable, within)
 
 
-def singled_out(predicates: Sequence[Predicate], table: QueryTable, units: Ints | None = None) -> tuple[Floats, Ints]:
-    """1 for each predicate that exactly one record meets, else 0; and the unit of each predicate.
+def singled_out(
+    predicates: Sequence[Predicate], table: QueryTable, clusters: Ints | None = None
+) -> tuple[Floats, Ints]:
+    """1 for each predicate that exactly one record meets, else 0; and the cluster of each predicate.
 
-    Predicates that single out the same person, or people of one of the `units`, are one unit; every other predicate is
-    a unit of its own.
+    Predicates that single out the same person, or people of one of the `clusters`, are one cluster; every other
+    predicate is a cluster of its own.
     """
     found = [table.meeting(predicate, 1) for predicate in predicates]
     hits = np.array([float(len(rows) == 1) for rows in found])
-    own = np.arange(table.rows) if units is None else units
+    own = np.arange(table.rows) if clusters is None else clusters
     person = np.array([own[rows[0]] if len(rows) == 1 else -1 - at for at, rows in enumerate(found)], dtype=np.int64)
     return hits, np.unique(person, return_inverse=True)[1].astype(np.int64).reshape(len(found))
 
@@ -411,7 +413,7 @@ def _attributable_ends(mine: Component, base: Component, confidence: float) -> E
     """Ends for 1 - (1 - rate) / (1 - control), from the ends of the two rates."""
     rate, control = float(mine.success.mean()), float(base.success.mean())
     weight = (1 - rate) / (1 - control)
-    one, other = Component(mine.success, mine.unit), Component(base.success, None, -weight)
+    one, other = Component(mine.success, mine.cluster), Component(base.success, None, -weight)
     drawn = sampling_design([one], least=LEAST_EFFECT, alike=True)
     plain = sampling_design([other], least=LEAST_EFFECT)
     ends = (

@@ -1,6 +1,6 @@
 """A lower bound on ε from guesses: the one-run audit of Steinke, Nasr and Jagielski (2023).
 
-A mechanism gets m units, each in by its own fair coin. From its output alone an auditor guesses r of the m coins. If
+A mechanism gets m clusters, each in by its own fair coin. From its output alone an auditor guesses r of the m coins. If
 the mechanism is ε-differentially private, then given the output and all other coins a coin is in with odds of at most
 e^ε : 1. So each guess is right with probability at most q = e^ε / (1 + e^ε), whatever the guesses before it were worth,
 and the number of right guesses is stochastically at most Binomial(r, q). Many right guesses reject small ε.
@@ -123,38 +123,39 @@ def audit_budget(
     *,
     delta: float = 0.0,
     confidence: float = CONFIDENCE,
-    units: Ints | None = None,
+    clusters: Ints | None = None,
 ) -> BudgetReading:
     """A lower bound on ε at a stated δ and confidence, from every attacker's scores of all people in all rounds.
 
     `scores` are people x rounds, made from each round's release with all people as the attacker's table, without
-    knowing who was in. `inside` has an independent fair coin for every unit and round. A unit's score is the largest of
-    its people; a unit without any score (NaN) is never guessed.
+    knowing who was in. `inside` has an independent fair coin for every cluster and round. A cluster's score is the
+    largest of its people; a cluster without any score (NaN) is never guessed.
 
-    The first rounds (one in four, at least one) choose a plan: an attacker, a direction, and how many units with the
+    The first rounds (one in four, at least one) choose a plan: an attacker, a direction, and how many clusters with the
     highest scores are guessed in and with the lowest out (or the reverse). In every later round exactly these guesses
     are made and counted. Tied scores are ordered at random by `rng`.
 
     Why the bound holds. Given the rounds that choose, the plan is fixed, and the coins of the later rounds are still
-    fair and independent. The later rounds together are one mechanism with a coin for each unit and round. Changing one
-    coin changes one round's input by one unit, so this mechanism is (ε, δ)-private for each coin if a round is. Its
-    output is the releases of all later rounds, and the guesses depend on nothing else. So `epsilon_bound` applies to
-    the sums over these rounds, with all their coins as examples and all their guesses, a number fixed in advance. A
+    fair and independent. The later rounds together are one mechanism with a coin for each cluster and round. Changing
+    one coin changes one round's input by one cluster, so this mechanism is (ε, δ)-private for each coin if a round is.
+    Its output is the releases of all later rounds, and the guesses depend on nothing else. So `epsilon_bound` applies
+    to the sums over these rounds, with all their coins as examples and all their guesses, a number fixed in advance. A
     plan that changed between later rounds would let the number of guesses, and the part of δ, depend on luck so far.
 
-    Refused with a ValueError: fewer than 2 rounds, fewer than 20 scored units, people of one unit who are not in
-    together, and memberships that are balanced (each unit in for half of the rounds, or half of the units in each).
+    Refused with a ValueError: fewer than 2 rounds, fewer than 20 scored clusters, people of one cluster who are not in
+    together, and memberships that are balanced (each cluster in for half of the rounds, or half of the clusters in
+    each).
     """
-    unit = numbered(units, len(inside))
-    coins = _coins(inside, unit)
+    cluster = numbered(clusters, len(inside))
+    coins = _coins(inside, cluster)
     count, rounds = coins.shape
-    table = {name: _largest(item, unit, count) for name, item in scores.items()}
+    table = {name: _largest(item, cluster, count) for name, item in scores.items()}
     scored = min((int((~np.isnan(item)).sum(axis=0).min()) for item in table.values()), default=0)
     if scored < 2 * FEWEST_GUESSES:
-        raise ValueError(f"{scored} units are scored in every round; at least {2 * FEWEST_GUESSES} are needed")
+        raise ValueError(f"{scored} clusters are scored in every round; at least {2 * FEWEST_GUESSES} are needed")
     orders = [rng.permutation(count) for _ in range(rounds)]
     ranked = {
-        name: [ranked_units(column, order) for column, order in zip(item.T, orders, strict=True)]
+        name: [ranked_clusters(column, order) for column, order in zip(item.T, orders, strict=True)]
         for name, item in table.items()
     }
     choosing = max(1, rounds // _CHOOSING)
@@ -175,23 +176,23 @@ def audit_budget(
     return BudgetReading(epsilon, delta, confidence, right, guesses, examples, choosing + 1, read)
 
 
-def _coins(inside: Bools, unit: Ints) -> Bools:
-    """Whether each unit is in, units x rounds; refused if people of a unit differ, or if coins cannot give this."""
-    count = int(unit.max(initial=-1)) + 1
+def _coins(inside: Bools, cluster: Ints) -> Bools:
+    """Whether each cluster is in, clusters x rounds; refused if its people differ, or if coins cannot give this."""
+    count = int(cluster.max(initial=-1)) + 1
     rounds = inside.shape[1]
     if rounds < FEWEST_ROUNDS:
         raise ValueError(f"{rounds} round: one to choose and one to read are needed at least")
     coins = np.zeros((count, rounds), dtype=bool)
-    coins[unit] = inside
-    if (coins[unit] != inside).any():
-        raise ValueError("people of one unit are not in together: each unit must have one coin in a round")
-    by_unit, by_round = coins.sum(axis=1), coins.sum(axis=0)
+    coins[cluster] = inside
+    if (coins[cluster] != inside).any():
+        raise ValueError("people of one cluster are not in together: each cluster must have one coin in a round")
+    by_cluster, by_round = coins.sum(axis=1), coins.sum(axis=0)
     balanced = [
-        count * log_half(rounds) if (2 * by_unit == rounds).all() else 0.0,
+        count * log_half(rounds) if (2 * by_cluster == rounds).all() else 0.0,
         rounds * log_half(count) if (2 * by_round == count).all() else 0.0,
     ]
     if min(balanced) < math.log(_UNLIKELY):
-        raise ValueError("the memberships are balanced: the bound needs an independent fair coin per unit and round")
+        raise ValueError("the memberships are balanced: the bound needs an independent fair coin per cluster and round")
     return coins
 
 
@@ -200,15 +201,15 @@ def log_half(coins: int) -> float:
     return math.lgamma(coins + 1) - 2 * math.lgamma(coins / 2 + 1) - coins * math.log(2)
 
 
-def _largest(scores: Floats, unit: Ints, count: int) -> Floats:
-    """The largest score of each unit's people in every round; NaN if nobody of the unit has one."""
+def _largest(scores: Floats, cluster: Ints, count: int) -> Floats:
+    """The largest score of each cluster's people in every round; NaN if nobody of the cluster has one."""
     best = np.full((count, scores.shape[1]), np.nan)
     for number, column in enumerate(scores.T):
         known = ~np.isnan(column)
         found = np.full(count, -np.inf)
-        np.maximum.at(found, unit[known], column[known])
+        np.maximum.at(found, cluster[known], column[known])
         some = np.zeros(count, dtype=bool)
-        some[unit[known]] = True
+        some[cluster[known]] = True
         best[some, number] = found[some]
     return best
 
@@ -217,9 +218,9 @@ Direction = Literal["high", "low"]
 """Which scores are guessed in: the highest, or the lowest."""
 
 SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
-"""The shares of the units that are guessed in, and out, from which a plan is chosen.
+"""The shares of the clusters that are guessed in, and out, from which a plan is chosen.
 
-Not a half: the number of units that are in varies by chance, and guessing half would be wrong at the edge."""
+Not a half: the number of clusters that are in varies by chance, and guessing half would be wrong at the edge."""
 FEWEST_GUESSES = 10
 """Fewer guesses in a round are not tried: some of many small sets would be right by luck."""
 _LUCK = 0.001
@@ -228,7 +229,7 @@ _LUCK = 0.001
 
 @dataclass(frozen=True)
 class Plan:
-    """How to guess: the attacker, the direction, and how many units are guessed in and out."""
+    """How to guess: the attacker, the direction, and how many clusters are guessed in and out."""
 
     attacker: str
     direction: Direction
@@ -241,15 +242,15 @@ class Plan:
         return self.guessed_in + self.guessed_out
 
 
-def ranked_units(scores: Floats, order: Ints) -> Ints:
-    """The scored units from the highest score to the lowest; tied scores stand as in `order`."""
+def ranked_clusters(scores: Floats, order: Ints) -> Ints:
+    """The scored clusters from the highest score to the lowest; tied scores stand as in `order`."""
     known = order[~np.isnan(scores[order])]
     ranked: Ints = known[np.argsort(-scores[known], kind="stable")]
     return ranked
 
 
 def right_guesses(ranked: Ints, inside: Bools, plan: Plan) -> int:
-    """How many guesses of a plan are right in a round: `ranked` units, and whether each unit is `inside`."""
+    """How many guesses of a plan are right in a round: `ranked` clusters, and whether each cluster is `inside`."""
     ends = inside[ranked if plan.direction == "high" else ranked[::-1]]
     return int(ends[: plan.guessed_in].sum()) + int((~ends[len(ends) - plan.guessed_out :]).sum())
 
@@ -257,15 +258,19 @@ def right_guesses(ranked: Ints, inside: Bools, plan: Plan) -> int:
 def best_plan(ranked: Mapping[str, Sequence[Ints]], inside: Bools, scored: int) -> Plan:
     """The plan with the largest lower bound on the share of right guesses, in the rounds that choose.
 
-    `ranked` has the ranked units of these rounds for every attacker, `inside` is units x rounds, and `scored` is the
-    number of units that have a score in every round. The bound is Clopper-Pearson's; a tie goes to the first plan.
+    `ranked` has the ranked clusters of these rounds for every attacker, `inside` is clusters x rounds, and `scored` is
+    the number of clusters that have a score in every round. The bound is Clopper-Pearson's; a tie goes to the first
+    plan.
     """
     from scipy.special import betaincinv  # noqa: PLC0415 - loaded when a bound is made
 
     plans = [plan for name in ranked for plan in guess_plans(name, scored)]
     right = np.array(
         [
-            sum(right_guesses(units, inside[:, number], plan) for number, units in enumerate(ranked[plan.attacker]))
+            sum(
+                right_guesses(clusters, inside[:, number], plan)
+                for number, clusters in enumerate(ranked[plan.attacker])
+            )
             for plan in plans
         ]
     )

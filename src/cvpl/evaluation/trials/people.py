@@ -92,7 +92,7 @@ def exposure(
     rng: np.random.Generator,
     *,
     scored: Bools | None = None,
-    units: Ints | None = None,
+    clusters: Ints | None = None,
     confidence: float = CONFIDENCE,
 ) -> Exposure:
     """How often people are linked, from `linked` and `inside`, people x rounds; `scored` marks who was scored (all).
@@ -109,9 +109,9 @@ def exposure(
     """
     known = np.ones(linked.shape, dtype=bool) if scored is None else scored
     when_in, when_out = (_distribution(linked, known & role) for role in (inside, ~inside))
-    unit = numbered(units, len(linked))
+    cluster = numbered(clusters, len(linked))
     try:
-        tenth = _most_exposed(linked, inside, known, unit, rng, confidence)
+        tenth = _most_exposed(linked, inside, known, cluster, rng, confidence)
     except _TooFewError as reason:
         return Exposure(when_in, when_out, None, str(reason))
     return Exposure(when_in, when_out, tenth)
@@ -135,7 +135,7 @@ def _distribution(linked: Bools, role: Bools) -> LinkDistribution:
 
 
 def _most_exposed(
-    linked: Bools, inside: Bools, known: Bools, unit: Ints, rng: np.random.Generator, confidence: float
+    linked: Bools, inside: Bools, known: Bools, cluster: Ints, rng: np.random.Generator, confidence: float
 ) -> ExposedTenth:
     rounds = linked.shape[1]
     order = rng.permutation(rounds)
@@ -158,7 +158,7 @@ def _most_exposed(
             )
         by_round = (linked & cells).sum(axis=0) / counts
         deviations = np.where(cells, linked - by_round, 0.0) / counts
-        error = two_way_error(by_round, deviations, unit, cells)
+        error = two_way_error(by_round, deviations, cluster, cells)
         mean = float(by_round.mean())
         found.append(Estimate(mean, *error.ends(mean, confidence), confidence))
     return ExposedTenth(size, *found)

@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.estimates import CONFIDENCE, Estimate, beyond_chance
-from cvpl.evaluation.intervals.bounds import FEW_UNITS, LEAST_EFFECT, Sample, power_parts, quantile, wilson_bounds
-from cvpl.evaluation.intervals.intervals import OVER_DRAWS, covered
+from cvpl.evaluation.intervals.bounds import FEW_CLUSTERS, LEAST_EFFECT, Sample, power_parts, quantile, wilson_bounds
+from cvpl.evaluation.intervals.intervals import OVER_DRAWS, estimate_with_coverage
 from cvpl.evaluation.intervals.paired import FigureEstimate
 from cvpl.evaluation.rates import Roc
 from cvpl.result import TrialPower, TrialRisk, TrialSpread
 
-FEWEST_UNITS = 20
-"""The fewest units that must be in, and out, in every round: the smallest tables for which an interval was measured."""
+FEWEST_CLUSTERS = 20
+"""The fewest clusters in, and out, in every round: those of the smallest tables for which an interval was measured."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class PowerOverRounds:
 
 
 def power_over_rounds(
-    scores: Floats, inside: Bools, false_rate: float, *, units: Ints | None = None, confidence: float = CONFIDENCE
+    scores: Floats, inside: Bools, false_rate: float, *, clusters: Ints | None = None, confidence: float = CONFIDENCE
 ) -> PowerOverRounds:
     """The mean power over rounds at a false-positive rate α, with an interval over people and draws.
 
@@ -99,24 +99,24 @@ def power_over_rounds(
     are out is linked, as `cvpl.evaluation.rates.Roc.power` reads it.
 
     `scores` and `inside` have a row for each person and a column for each round; a score is NaN if the person was not
-    scored. `units` has a number for each person; people with the same number are drawn together (None: each alone).
+    scored. `clusters` has a number for each person; people with the same number are drawn together (None: each alone).
 
     The estimand is the expected power for a fresh draw of the people and of the mechanism, for a release made from half
-    of the people. A unit enters with all its rounds and in both roles: those who are in move the power by being linked,
-    those who are out by moving the threshold, weighed by the ROC's slope (`power_parts`). See `TwoWayError` for the
-    interval. A jackknife over groups of units in place of the slope takes the jumps of a threshold for variance.
+    of the people. A cluster enters with all its rounds and in both roles: those who are in move the power by being
+    linked, those who are out by moving the threshold, weighed by the ROC's slope (`power_parts`). See `TwoWayError` for
+    the interval. A jackknife over groups of clusters in place of the slope takes the jumps of a threshold for variance.
 
-    Refused with a ValueError: fewer than 2 rounds, or fewer than 20 units in or out in a round. Whether enough people
-    who are out lie above the threshold is for the caller to ask (`cvpl.evaluation.measurement.can_be_read`).
+    Refused with a ValueError: fewer than 2 rounds, or fewer than 20 clusters in or out in a round. Whether enough
+    people who are out lie above the threshold is for the caller to ask (`cvpl.evaluation.measurement.can_be_read`).
     """
     if scores.shape != inside.shape or scores.ndim != 2:
         raise ValueError(f"scores {scores.shape} and inside {inside.shape} must both be people x rounds")
     rounds = scores.shape[1]
     if rounds < FEWEST_ROUNDS:
         raise ValueError(f"{rounds} round: the spread over draws needs at least {FEWEST_ROUNDS} rounds")
-    unit = numbered(units, len(scores))
-    by_round, deviations = powers_and_parts(scores, inside, unit, false_rate)
-    error = two_way_error(by_round, deviations, unit, ~np.isnan(scores) & inside)
+    cluster = numbered(clusters, len(scores))
+    by_round, deviations = powers_and_parts(scores, inside, cluster, false_rate)
+    error = two_way_error(by_round, deviations, cluster, ~np.isnan(scores) & inside)
     power = float(by_round.mean())
     low, high = error.ends(power, confidence)
     figures = TrialPower(
@@ -131,19 +131,20 @@ def power_over_rounds(
     return PowerOverRounds(figures, tuple(map(float, by_round)), error, confidence)
 
 
-def powers_and_parts(scores: Floats, inside: Bools, unit: Ints, false_rate: float) -> tuple[Floats, Floats]:
+def powers_and_parts(scores: Floats, inside: Bools, cluster: Ints, false_rate: float) -> tuple[Floats, Floats]:
     """The power of every round, and each person's part in its deviation, people x rounds.
 
-    0 for people who were not scored. Raises ValueError if fewer than 20 units are in or out in a round.
+    0 for people who were not scored. Raises ValueError if fewer than 20 clusters are in or out in a round.
     """
     rounds, scored = scores.shape[1], ~np.isnan(scores)
     by_round, deviations = np.empty(rounds), np.zeros(scores.shape)
     for number in range(rounds):
         is_in, is_out = (scored[:, number] & (inside[:, number] == side) for side in (True, False))
-        fewest = min(len(np.unique(unit[side])) for side in (is_in, is_out))
-        if fewest < FEWEST_UNITS:
+        fewest = min(len(np.unique(cluster[side])) for side in (is_in, is_out))
+        if fewest < FEWEST_CLUSTERS:
             raise ValueError(
-                f"round {number + 1}: {fewest} units are in or out; at least {FEWEST_UNITS} are needed on each side"
+                f"round {number + 1}: {fewest} clusters are in or out; at least {FEWEST_CLUSTERS} are needed on "
+                "each side"
             )
         mine, base = Sample(scores[is_in, number]), Sample(scores[is_out, number])
         roc = Roc.of(mine.best, base.best)
@@ -166,14 +167,14 @@ class TwoWayError:
 
     `people` and `draws` are standard errors of the mean. `between_people` is the standard deviation between rounds that
     follows from different people being in, `draw_logit` what is left of it on the logit scale: the standard deviation
-    of logit(figure) over draws. `units` is the number of independent units of equal weight.
+    of logit(figure) over draws. `clusters` is the number of independent clusters of equal weight.
     """
 
     people: float
     draws: float
     between_people: float
     draw_logit: float
-    units: float
+    clusters: float
     rounds: int
 
     @property
@@ -196,45 +197,47 @@ class TwoWayError:
             share ± t sqrt(V)                                                    V the variance
             logit(s) ± t sqrt(V / (s (1 - s))² + draw_logit⁴ / (2 (rounds - 1)))        back from the logit scale
 
-        t is Student's quantile with rounds - 1 degrees of freedom, s = (share · units + t² / 2) / (units + t²). The
-        second interval is for draws whose figures are skewed: a few strong draws make most of the mean, and rounds
+        t is Student's quantile with rounds - 1 degrees of freedom, s = (share · clusters + t² / 2) / (clusters + t²).
+        The second interval is for draws whose figures are skewed: a few strong draws make most of the mean, and rounds
         without one seem to agree. Its last term is the error of the spread itself, as in Cox's interval for the mean of
         a log-normal.
 
-        If fewer than 10 units are on one side of the share, Wilson's interval for units / 1.1 people at the same t is
-        the third, as if all rounds had shown the same people again. So a share of 0 or 1 in all rounds has a width too.
+        If fewer than 10 clusters are on one side of the share, Wilson's interval for clusters / 1.1 people at the same
+        t is the third, as if all rounds had shown the same people again. So a share of 0 or 1 in all rounds has a width
+        too.
         """
         t = quantile(confidence, self.degrees)
         half = t * math.sqrt(self.variance)
-        inner = (share * self.units + t * t / 2) / (self.units + t * t)
+        inner = (share * self.clusters + t * t / 2) / (self.clusters + t * t)
         spread = self.draw_logit**4 / (2 * self.degrees)
         skewed = t * math.sqrt(self.variance / (inner * (1 - inner)) ** 2 + spread)
         lows = [share - half, _logistic(_logit(inner) - skewed)]
         highs = [share + half, _logistic(_logit(inner) + skewed)]
-        if min(share, 1 - share) * self.units < FEW_UNITS:
-            low, high = wilson_bounds(share, self.units / LEAST_EFFECT, t)
+        if min(share, 1 - share) * self.clusters < FEW_CLUSTERS:
+            low, high = wilson_bounds(share, self.clusters / LEAST_EFFECT, t)
             lows.append(low)
             highs.append(high)
         return max(0.0, min(*lows, share)), min(1.0, max(*highs, share))
 
 
-def two_way_error(by_round: Floats, deviations: Floats, unit: Ints, counted: Bools) -> TwoWayError:
+def two_way_error(by_round: Floats, deviations: Floats, cluster: Ints, counted: Bools) -> TwoWayError:
     """The errors of the mean of `by_round`, from each person's part in each round's deviation from its expectation.
 
         C = U / (U - 1) Σ_u D_u D_u'        the covariance of the rounds' figures over people
 
         people² = 1'C1 / R²        draws² = S² / R        between_people² = mean of C's diagonal - mean of the rest
 
-    D_u are the sums of `deviations` (people x rounds) over the people of unit u, S² is the variance between rounds. Its
-    expectation is between_people² plus the variance of the draws: so much do rounds with other people in them differ.
-    `counted` marks the people x rounds of whom the figure is a share; `units` is (Σ n_u)² / Σ n_u² of these people.
+    D_u are the sums of `deviations` (people x rounds) over the people of cluster u, S² is the variance between rounds.
+    Its expectation is between_people² plus the variance of the draws: so much do rounds with other people in them
+    differ. `counted` marks the people x rounds of whom the figure is a share; `clusters` is (Σ n_u)² / Σ n_u² of these
+    people.
 
         draw_logit² = variance of logit((n f + 1/2) / (n + 1)) over rounds - between_people² / (s (1 - s))²
 
     f and n are a round's figure and the number of people in it, s the mean of (n f + 1/2) / (n + 1); never below 0.
     """
-    rounds, count = len(by_round), int(unit.max()) + 1
-    sums = np.stack([np.bincount(unit, column, minlength=count) for column in deviations.T], axis=1)
+    rounds, count = len(by_round), int(cluster.max()) + 1
+    sums = np.stack([np.bincount(cluster, column, minlength=count) for column in deviations.T], axis=1)
     covariance = count / max(1, count - 1) * (sums.T @ sums)
     own, total = float(np.trace(covariance)) / rounds, float(covariance.sum())
     shared = (total - own * rounds) / (rounds * (rounds - 1))
@@ -243,13 +246,13 @@ def two_way_error(by_round: Floats, deviations: Floats, unit: Ints, counted: Boo
     inner = (read * by_round + 0.5) / (read + 1)
     mean = float(inner.mean())
     logits = np.var(np.log(inner / (1 - inner)), ddof=1)
-    sizes = np.bincount(unit[np.any(counted, axis=1)]).astype(np.float64)
+    sizes = np.bincount(cluster[np.any(counted, axis=1)]).astype(np.float64)
     return TwoWayError(
         people=math.sqrt(max(0.0, total)) / rounds,
         draws=math.sqrt(float(np.var(by_round, ddof=1)) / rounds),
         between_people=math.sqrt(between),
         draw_logit=math.sqrt(max(0.0, float(logits) - between / (mean * (1 - mean)) ** 2)),
-        units=float(sizes.sum() ** 2 / (sizes @ sizes)),
+        clusters=float(sizes.sum() ** 2 / (sizes @ sizes)),
         rounds=rounds,
     )
 
@@ -263,15 +266,15 @@ def _logistic(logit: float) -> float:
     return (1 + math.tanh(logit / 2)) / 2
 
 
-def numbered(units: Ints | None, people: int) -> Ints:
-    """The unit of each person, numbered from 0; each person alone if there are no units."""
-    if units is None:
+def numbered(clusters: Ints | None, people: int) -> Ints:
+    """The cluster of each person, numbered from 0; each person alone if there are no clusters."""
+    if clusters is None:
         return np.arange(people, dtype=np.int64)
-    return np.unique(units, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 Groups = tuple[Ints, Ints | None]
-"""The units of the rows of originals and of the control, in one numbering."""
+"""The clusters of the rows of originals and of the control, in one numbering."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +295,7 @@ class MeanOverDraws:
     def interval(self, confidence: float) -> Estimate:
         """The interval over people and draws, by Student's t with one degree of freedom less than draws."""
         ends = self.error.ends(self.estimate, confidence)
-        return covered(self.estimate, ends, confidence, f"{self._units} and draws", OVER_DRAWS)
+        return estimate_with_coverage(self.estimate, ends, confidence, f"{self._clusters} and draws", OVER_DRAWS)
 
     @property
     def deviation(self) -> float:
@@ -316,7 +319,7 @@ class MeanOverDraws:
         )
 
     @property
-    def _units(self) -> str:
+    def _clusters(self) -> str:
         return "groups" if self.grouped else "people"
 
 
@@ -327,7 +330,7 @@ def power_over_draws(
 
     `originals` and `controls` have a row for each person and a column for each draw; a score is NaN if the person was
     not searched for. `groups` says which rows belong together. Raises ValueError with fewer than 2 draws, or fewer than
-    20 units of originals or of controls.
+    20 clusters of originals or of controls.
     """
     count, draws = originals.shape
     if draws < FEWEST_ROUNDS:
@@ -335,13 +338,13 @@ def power_over_draws(
     scores = np.vstack([originals, controls])
     inside = np.zeros(scores.shape, dtype=bool)
     inside[:count] = True
-    unit = numbered(_joined(groups), len(scores))
+    cluster = numbered(_join_groups(groups), len(scores))
     for table, rows in (("originals", slice(None, count)), ("controls", slice(count, None))):
-        fewest = min(len(np.unique(unit[rows][~np.isnan(column)])) for column in scores[rows].T)
-        if fewest < FEWEST_UNITS:
-            raise ValueError(f"a draw has scores for {fewest} {table}; at least {FEWEST_UNITS} are needed")
-    by_draw, deviations = powers_and_parts(scores, inside, unit, false_rate)
-    error = two_way_error(by_draw, deviations, unit, ~np.isnan(scores) & inside)
+        fewest = min(len(np.unique(cluster[rows][~np.isnan(column)])) for column in scores[rows].T)
+        if fewest < FEWEST_CLUSTERS:
+            raise ValueError(f"a draw has scores for {fewest} {table}; at least {FEWEST_CLUSTERS} are needed")
+    by_draw, deviations = powers_and_parts(scores, inside, cluster, false_rate)
+    error = two_way_error(by_draw, deviations, cluster, ~np.isnan(scores) & inside)
     mean = deviations.mean(axis=1)
     return MeanOverDraws(tuple(map(float, by_draw)), error, mean[:count], mean[count:], groups is not None)
 
@@ -359,12 +362,12 @@ def share_over_draws(values: Floats, groups: Groups | None = None) -> MeanOverDr
         raise ValueError("in one draw nobody counts")
     by_draw = np.where(counted, values, 0.0).sum(axis=0) / people
     deviations = np.where(counted, values - by_draw, 0.0) / people
-    unit = numbered(None if groups is None else groups[0], len(values))
-    error = two_way_error(by_draw, deviations, unit, counted)
+    cluster = numbered(None if groups is None else groups[0], len(values))
+    error = two_way_error(by_draw, deviations, cluster, counted)
     return MeanOverDraws(tuple(map(float, by_draw)), error, deviations.mean(axis=1), np.zeros(0), groups is not None)
 
 
-def _joined(groups: Groups | None) -> Ints | None:
+def _join_groups(groups: Groups | None) -> Ints | None:
     if groups is None:
         return None
     mine, others = groups

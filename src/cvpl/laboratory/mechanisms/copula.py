@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import MISSING_CODE, NOBODY, Coded, Frame
+from cvpl.laboratory.frame import MISSING_CODE, NOBODY, CategoryCodes, Frame
 
 STRENGTHS = (0.95, 0.90, 0.85, 0.80, 0.75, 0.70, 0.60)
 """The retentions of the paper's family C (paper, section 7.4)."""
@@ -69,7 +69,7 @@ class GaussianCopula:
             numbers={name: drawn[name] for name in table.numbers},
             times={name: drawn[name] for name in table.times},
             categories={
-                name: Coded(np.append(orders[name], MISSING_CODE).astype(np.int32)[drawn[name]], column.labels)
+                name: CategoryCodes(np.append(orders[name], MISSING_CODE).astype(np.int32)[drawn[name]], column.labels)
                 for name, column in table.categories.items()
             },
             order=table.order,

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.laboratory.mechanisms.hierarchies import CodedLevel
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Ints = NDArray[np.int64]
 Node = tuple[int, ...]
@@ -75,7 +75,7 @@ class KAnonymity:
         """The node with the least loss; raises ValueError if no node reaches k."""
         if rows < self.k:
             raise ValueError(
-                f"KAnonymity: k is {self.k}, but the table has {counted(rows, 'row')}. "
+                f"KAnonymity: k is {self.k}, but the table has {count_phrase(rows, 'row')}. "
                 "Choose a k up to the number of rows."
             )
         names = list(self.hierarchies)
@@ -147,7 +147,7 @@ def _at_level(table: Frame, name: str, level: CodedLevel) -> Frame:
     if isinstance(level.values, np.ndarray):
         values = np.append(level.values, np.datetime64("NaT")).astype(level.values.dtype)
         return replace(table, times={**table.times, name: values[level.codes]})
-    return table.coded(name, Coded(level.codes, tuple(level.values)))
+    return table.coded(name, CategoryCodes(level.codes, tuple(level.values)))
 
 
 def _classes(levels: Sequence[CodedLevel]) -> Ints:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import MISSING_CODE, Coded
+from cvpl.laboratory.frame import MISSING_CODE, CategoryCodes
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -68,7 +68,7 @@ def number_levels(values: NDArray[Any], widths: Sequence[float] | None = None, *
     span = max(high - low + (1 if whole else 0), 1e-300)
     names = [_number(value, whole=whole) for value in distinct.tolist()]
     levels = [CodedLevel(UNCHANGED, codes, names, np.zeros(len(distinct)))]
-    for width in _nested(widths if widths is not None else _usual_widths(span, whole=whole)):
+    for width in _nested_widths(widths if widths is not None else _usual_widths(span, whole=whole)):
         bins = np.floor_divide(distinct, width).astype(np.int64)
         groups, group = np.unique(bins, return_inverse=True)
         labels = [_interval(b, width, whole=whole) for b in groups.tolist()]
@@ -114,7 +114,7 @@ def floor_time(times: Times, unit: str) -> Times:
 
 
 def label_levels(
-    column: Coded, path: Callable[[str], tuple[str, ...]], written: Callable[[tuple[str, ...]], str]
+    column: CategoryCodes, path: Callable[[str], tuple[str, ...]], written: Callable[[tuple[str, ...]], str]
 ) -> list[CodedLevel]:
     """The levels of a label: itself, its groups from the narrowest to the widest, and a star.
 
@@ -178,7 +178,7 @@ def _usual_widths(span: float, *, whole: bool) -> list[float]:
     return widths
 
 
-def _nested(widths: Sequence[float]) -> list[float]:
+def _nested_widths(widths: Sequence[float]) -> list[float]:
     """The sorted widths; raises ValueError if one is not a multiple of the one before."""
     ordered = sorted(float(width) for width in widths)
     for finer, coarser in pairwise([None, *ordered]):

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import MISSING_CODE, Coded, Frame
+from cvpl.laboratory.frame import MISSING_CODE, CategoryCodes, Frame
 from cvpl.laboratory.mechanisms.hierarchies import STAR
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 Ints = NDArray[np.int64]
 Path = Callable[[str], tuple[str, ...]]
@@ -51,11 +51,11 @@ class Mondrian:
         """The release of `table`, shuffled; raises ValueError for a table with fewer than k rows."""
         if len(table) < self.k:
             raise ValueError(
-                f"Mondrian: k is {self.k}, but the table has {counted(len(table), 'row')}. "
+                f"Mondrian: k is {self.k}, but the table has {count_phrase(len(table), 'row')}. "
                 "Choose a k up to the number of rows."
             )
         ranks = np.column_stack([self._ranks(table, name) for name in self.columns])
-        classes = cut(ranks, self.k)
+        classes = cut_into_classes(ranks, self.k)
         for name in self.columns:
             table = table.coded(name, self._written(table, name, classes))
         return table.take(rng.permutation(len(table)))
@@ -77,7 +77,7 @@ class Mondrian:
         values = table.number(name).astype(np.float64)
         return np.where(np.isnan(values), -np.inf, values)
 
-    def _written(self, table: Frame, name: str, classes: Sequence[Ints]) -> Coded:
+    def _written(self, table: Frame, name: str, classes: Sequence[Ints]) -> CategoryCodes:
         """The column with the same text for all rows of a class."""
         if name in table.categories:
             codes, labels = table.categories[name]
@@ -100,7 +100,7 @@ class Mondrian:
                 continue
             text = STAR if lost.any() else spell(values[rows])
             result[rows] = names.setdefault(text, len(names))
-        return Coded(result, tuple(names))
+        return CategoryCodes(result, tuple(names))
 
     def _labels(self, name: str, path: Path | None, labels: Sequence[str], own: NDArray[Any]) -> str:
         """The narrowest group that all labels share, or the set of them."""
@@ -117,7 +117,7 @@ class Mondrian:
         return self.written[name](shared) if shared else STAR
 
 
-def cut(ranks: NDArray[np.float64], k: int) -> list[Ints]:
+def cut_into_classes(ranks: NDArray[np.float64], k: int) -> list[Ints]:
     """The rows of every class: parts of at least k rows that no cut at a median along any column divides further."""
     finite = np.where(np.isfinite(ranks), ranks, np.nan)
     with np.errstate(all="ignore"):

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 
 
 class Noise(NamedTuple):
@@ -67,7 +67,7 @@ class Perturbation:
             name: _noisy(table.number(name), sd, rng, whole=name in table.whole)
             for name, sd in (strength.named if self.noise is None else self.noise).items()
         }
-        times = {name: _jittered(time, strength.seconds, rng) for name, time in table.times.items()}
+        times = {name: _jitter(time, strength.seconds, rng) for name, time in table.times.items()}
         categories = {name: _resample_cells(column, strength.swap, rng) for name, column in table.categories.items()}
         noisy = replace(table, numbers={**table.numbers, **numbers}, times=times, categories=categories)
         return noisy.take(rng.permutation(len(table)))
@@ -95,13 +95,13 @@ def _decimals(values: NDArray[Any]) -> int:
     return next(places, _MOST_DECIMALS)
 
 
-def _jittered(time: NDArray[np.datetime64], sd: float, rng: np.random.Generator) -> NDArray[np.datetime64]:
+def _jitter(time: NDArray[np.datetime64], sd: float, rng: np.random.Generator) -> NDArray[np.datetime64]:
     jittered: NDArray[np.datetime64] = time + np.rint(rng.normal(0, sd, len(time))).astype("timedelta64[s]")
     return jittered
 
 
-def _resample_cells(column: Coded, probability: float, rng: np.random.Generator) -> Coded:
+def _resample_cells(column: CategoryCodes, probability: float, rng: np.random.Generator) -> CategoryCodes:
     codes = column.codes.copy()
     rows = np.flatnonzero(rng.random(len(codes)) < probability)
     codes[rows] = column.codes[rng.integers(len(codes), size=len(rows))]
-    return Coded(codes, column.labels)
+    return CategoryCodes(codes, column.labels)

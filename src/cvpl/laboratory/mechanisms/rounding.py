@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.laboratory.mechanisms.hierarchies import floor_time
 
 ALLOWED: dict[str, tuple[object, ...]] = {
@@ -53,19 +53,21 @@ class Rounding:
         return rounded.take(rng.permutation(len(table)))
 
 
-def _intervals(age: NDArray[Any], width: int) -> Coded:
+def _intervals(age: NDArray[Any], width: int) -> CategoryCodes:
     """Intervals [b * width, (b + 1) * width) over whole ages, written with both ends included."""
     known = ~np.isnan(age)
     codes = np.full(len(age), -1, dtype=np.int32)
     if not known.any():
-        return Coded(codes, ())
+        return CategoryCodes(codes, ())
     bins = np.floor_divide(age[known], width).astype(np.int32)
     codes[known] = bins - bins.min()
-    return Coded(codes, tuple(f"{b * width}-{b * width + width - 1}" for b in range(bins.min(), bins.max() + 1)))
+    return CategoryCodes(
+        codes, tuple(f"{b * width}-{b * width + width - 1}" for b in range(bins.min(), bins.max() + 1))
+    )
 
 
-def _first_level(region: Coded) -> Coded:
+def _first_level(region: CategoryCodes) -> CategoryCodes:
     coarse = [f"{label.partition('/')[0]}/*" for label in region.labels]
     labels = tuple(dict.fromkeys(coarse))
     recode = np.array([*map(labels.index, coarse), -1], dtype=np.int32)  # code -1 indexes the -1 at the end
-    return Coded(recode[region.codes], labels)
+    return CategoryCodes(recode[region.codes], labels)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.laboratory.frame import MISSING_CODE, Coded, Frame
+from cvpl.laboratory.frame import MISSING_CODE, CategoryCodes, Frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -122,7 +122,7 @@ class Touchpoints:
         age = AGES[age_code]
         band = _bands()[age_code]
 
-        lag = rng.normal(np.log(LAG_MEDIAN)[channel] + LAG_BY_AGE * _standardized()[age_code], LAG_SPREAD)
+        lag = rng.normal(np.log(LAG_MEDIAN)[channel] + LAG_BY_AGE * _standard_scores()[age_code], LAG_SPREAD)
         np.round(np.exp(lag, out=lag), 2, out=lag)
         shopper = settlement * len(CHANNELS) + channel
         buyer = (band.astype(np.int16) * len(GENDERS) + gender) * (len(SETTLEMENTS) * len(CHANNELS)) + shopper
@@ -156,7 +156,7 @@ class Touchpoints:
             id_name=ID,
             numbers=numbers,
             times={"purchase_time": time},
-            categories={name: Coded(codes[name], labels[name]) for name in codes},
+            categories={name: CategoryCodes(codes[name], labels[name]) for name in codes},
             order=ORDER,
             whole=("age",),
         )
@@ -268,7 +268,7 @@ def _shares(declared: Mapping[str, float]) -> Floats:
     return np.array(list(declared.values()))
 
 
-def _standardized() -> Floats:
+def _standard_scores() -> Floats:
     return np.asarray((AGES - AGE.mean) / AGE.stdev, dtype=np.float64)
 
 
@@ -281,7 +281,7 @@ def population_shares() -> Floats:
 
     Whole ages follow the normal distribution truncated at 17.5 and 80.5, then rounded.
     """
-    x = _standardized()
+    x = _standard_scores()
     age = np.array([AGE.cdf(a + 0.5) - AGE.cdf(a - 0.5) for a in AGES.tolist()])
     joint = age / age.sum()
 

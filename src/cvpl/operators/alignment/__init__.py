@@ -11,9 +11,9 @@ from cvpl.operators.alignment.common_form import (
     DifferenceForm,
     RankForm,
     RatioForm,
+    add_shifts,
     compared_differences,
     compared_ratios,
-    with_shifts,
 )
 from cvpl.operators.alignment.granularity import Granularity, detect
 
@@ -23,8 +23,8 @@ __all__ = [
     "Granularity",
     "RankForm",
     "RatioForm",
+    "add_shifts",
     "compared_differences",
     "compared_ratios",
     "detect",
-    "with_shifts",
 ]

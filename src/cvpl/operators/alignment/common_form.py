@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.alignment.granularity import ColumnGranularity, Granularity, microseconds, with_times
+from cvpl.operators.alignment.granularity import ColumnGranularity, Granularity, add_times, microseconds
 from cvpl.operators.alignment.rounding import (
     FEWEST_POINTS,
     SAMPLE,
@@ -180,7 +180,9 @@ def compared_ratios(people: Table, columns: Sequence[str]) -> tuple[tuple[str, s
     numbers = [
         spec.name
         for spec in people.specs
-        if spec.name in columns and spec.type == "numeric" and _varies_above_0(_known(people.columns[spec.name]))
+        if spec.name in columns
+        and spec.type == "numeric"
+        and _varies_above_0(_known_numbers(people.columns[spec.name]))
     ][:MOST_COMPARED]
     return tuple(combinations(numbers, 2)) if len(numbers) >= FEWEST_COMPARED else ()
 
@@ -200,22 +202,22 @@ def compared_differences(people: Table, columns: Sequence[str]) -> tuple[tuple[s
     compared = [spec for spec in people.specs if spec.name in columns]
     times = [spec.name for spec in compared if spec.type == "datetime"][:MOST_COMPARED]
     numbers = [spec.name for spec in compared if spec.type == "numeric"][:MOST_COMPARED]
-    values = {name: np.sort(_known(people.columns[name])) for name in numbers}
+    values = {name: np.sort(_known_numbers(people.columns[name])) for name in numbers}
     alike = [pair for pair in combinations(numbers, 2) if _distance(values[pair[0]], values[pair[1]]) <= OVERLAP]
     return (*combinations(times, 2), *alike)
 
 
 def _clock_step(released: ColumnData) -> float:
     """The largest step, in microseconds, of which all released times of day are multiples; 0 if all are midnight."""
-    return float(np.gcd.reduce((_known(released) % _DAY).astype(np.int64))) if released.known().any() else 0.0
+    return float(np.gcd.reduce((_known_numbers(released) % _DAY).astype(np.int64))) if released.known().any() else 0.0
 
 
 def _has_clock(column: ColumnData, step: float) -> bool:
     """Whether the time of day of a column, cut to this step, tells people apart."""
-    return step > 0 and len(np.unique(_known(column) % _DAY // step)) >= FEWEST_CLOCKS
+    return step > 0 and len(np.unique(_known_numbers(column) % _DAY // step)) >= FEWEST_CLOCKS
 
 
-def _known(column: ColumnData) -> Floats:
+def _known_numbers(column: ColumnData) -> Floats:
     return column.ordinal()[column.known()]
 
 
@@ -228,7 +230,7 @@ def _distance(one: Floats, other: Floats) -> float:
 
 
 def _are_days(column: ColumnData) -> bool:
-    return bool(np.all(_known(column) % _DAY == 0))
+    return bool(np.all(_known_numbers(column) % _DAY == 0))
 
 
 def _time_of_day(column: ColumnData, step: float) -> Numbers:
@@ -293,7 +295,7 @@ class TimeShift:
 
     def apply(self, column: Times) -> Times:
         """Bring times to the grid of the release; missing ones stay missing."""
-        return with_times(column, self.grid(microseconds(column.first)) + self.shift)
+        return add_times(column, self.grid(microseconds(column.first)) + self.shift)
 
     @property
     def words(self) -> str:
@@ -301,29 +303,29 @@ class TimeShift:
         return f"{self.grid.words}, and shifted"
 
 
-def with_shifts(granularity: Granularity, people: Table, released: Table) -> Granularity:
+def add_shifts(granularity: Granularity, people: Table, released: Table) -> Granularity:
     """The granularity, with a shift in place of the grain of every column that it explains better."""
     found = dict(granularity.grains)
     for spec in released.specs:
         own, there = people.columns[spec.name], released.columns[spec.name]
         known = found.get(spec.name)
-        shifted = _shifted(own, own if known is None else known.apply(own), there)
+        shifted = _shifted_granularity(own, own if known is None else known.apply(own), there)
         if shifted is not None:
             found[spec.name] = shifted
     return Granularity(found, granularity.suppressed)
 
 
 @singledispatch
-def _shifted(own: ColumnData, now: ColumnData, released: ColumnData) -> ColumnGranularity | None:
+def _shifted_granularity(own: ColumnData, now: ColumnData, released: ColumnData) -> ColumnGranularity | None:
     """The rounding and shift that explain a column better than `now`, the values at its granularity."""
     return None
 
 
-@_shifted.register(Numbers)
+@_shifted_granularity.register(Numbers)
 def _shifted_numbers(own: Numbers, now: Numbers, released: Numbers) -> ColumnGranularity | None:
     if not (own.plain and released.plain and own.known().any()):
         return None
-    values = _some(released.values[released.known()])
+    values = _sample_values(released.values[released.known()])
     points = np.unique(values)
     places = decimal_places(points) if len(points) >= FEWEST_POINTS else None
     if places is None or len(values) < FEWEST_IN_CELL * len(points):
@@ -338,12 +340,12 @@ def _shifted_numbers(own: Numbers, now: Numbers, released: Numbers) -> ColumnGra
     return None if best is None else NumberShift(grids[best[0]], best[1])
 
 
-@_shifted.register(Times)
+@_shifted_granularity.register(Times)
 def _shifted_times(own: Times, now: Times, released: Times) -> ColumnGranularity | None:
     if not (own.plain and released.plain and own.known().any()):
         return None
     mine, before = (microseconds(side.first)[own.known()] for side in (own, now))
-    there = _some(microseconds(released.first)[released.known()])
+    there = _sample_values(microseconds(released.first)[released.known()])
     points = np.unique(there)
     if len(points) < FEWEST_POINTS or len(there) < FEWEST_IN_CELL * len(points):
         return None
@@ -381,6 +383,6 @@ def _distance_to_points(one: Ints, other: Ints) -> float:
     return float(np.abs(below[0] - below[1]).max())
 
 
-def _some(values: NDArray[Any]) -> NDArray[Any]:
+def _sample_values(values: NDArray[Any]) -> NDArray[Any]:
     """At most `SAMPLE` values, evenly spaced."""
     return values[np.linspace(0, len(values) - 1, min(len(values), SAMPLE)).astype(np.intp)]

@@ -22,7 +22,7 @@ from cvpl.operators.alignment.rounding import (
 )
 from cvpl.result.publishing import ALL_NUMBERS, RoundingGrid
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Table, Times
-from cvpl.tables.meaning.labels import covers
+from cvpl.tables.meaning.labels import find_covers
 from cvpl.wording import percent
 
 
@@ -307,7 +307,7 @@ class DayAndMonthExchanged:
             return None
         dates = microseconds(released.first)[released.known()]
         dates = dates[np.linspace(0, len(dates) - 1, min(len(dates), SAMPLE)).astype(np.intp)]
-        exchanged = _exchanged(dates)
+        exchanged = _exchange_day_and_month(dates)
         matters = exchanged != dates
         if not matters.any():
             return None
@@ -317,7 +317,7 @@ class DayAndMonthExchanged:
 
     def apply(self, column: Times) -> Times:
         """Exchange them; it is its own inverse."""
-        return with_times(column, _exchanged(microseconds(column.first)))
+        return add_times(column, _exchange_day_and_month(microseconds(column.first)))
 
     @property
     def words(self) -> str:
@@ -325,7 +325,7 @@ class DayAndMonthExchanged:
         return "day and month exchanged where the day is at most 12"
 
 
-def _exchanged(times: Ints) -> Ints:
+def _exchange_day_and_month(times: Ints) -> Ints:
     days = np.floor_divide(times, int(_DAY))
     dates = days.astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
@@ -338,7 +338,7 @@ def _exchanged(times: Ints) -> Ints:
     return np.where(known & (day <= 12), changed, times)
 
 
-def with_times(column: Times, moved: Ints) -> Times:
+def add_times(column: Times, moved: Ints) -> Times:
     """The column with other times, where they are known exactly."""
     exact = column.known() & (column.plain or (column.first == column.last))
     first = np.where(exact, moved.astype("datetime64[us]"), column.first)
@@ -368,7 +368,7 @@ class LabelGranularity:
         labels = released.labels
         here, there = (_counts(column) for column in (own, released))
         recode = np.arange(len(labels), dtype=np.int32)
-        found = covers(spec, labels, here > 0, there > 0)
+        found = find_covers(spec, labels, here > 0, there > 0)
         best: dict[int, tuple[int, int, int]] = {}
         kinds: dict[int, str] = {}
         for cover in found:

@@ -23,13 +23,13 @@ from cvpl.operators.recoding.directions import (
 from cvpl.operators.recoding.noise import Disturbance, noise_level
 from cvpl.operators.recoding.ranks import Ranks
 from cvpl.operators.recoding.recoding import LabelRecoding, OrderedRecoding, Recoding
-from cvpl.operators.recoding.refinement import Shift, refined
-from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, LabelProfiles, match_labels, separated
+from cvpl.operators.recoding.refinement import Shift, refine_scores
+from cvpl.operators.recoding.renaming import MOST_LABELS, SHARED_LABELS, LabelProfiles, match_labels, separated_share
 from cvpl.operators.recoding.sight import ColumnSight
 from cvpl.operators.recoding.simple_forms import has_simple_form
 from cvpl.operators.words import is_text, shared_words
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Table
-from cvpl.tables.meaning.labels import covers
+from cvpl.tables.meaning.labels import find_covers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,15 +37,16 @@ Ints = NDArray[np.int64]
 MOST_ROWS = 5_000
 """Associations between columns are estimated from at most so many records of a table."""
 ALIKE = 0.3
-"""Two distributions with at most this Kolmogorov-Smirnov distance are taken for the same scale ..."""
+"""Two distributions with at most this Kolmogorov-Smirnov distance are taken for the same scale."""
 SURELY_ALIKE, BY_CHANCE = 0.1, 1.8
-"""... but above this, and so many times the sampling error, only if the column still goes with the same columns."""
+"""Above this distance, and so many times the sampling error, they are one scale only if the column still goes with the
+same columns."""
 NOT_TURNED = 0.05
 """What a column on the same scale adds to the agreement of directions if it is not turned around."""
 KNOWN_LABELS = 0.5
 """Labels are taken for the originals' own if at least this share of the released records has one of them."""
 STRANGE, FEWEST_STRANGE = 0.15, 3
-"""... but a column is unread if this share of the records has one of as many labels that the originals lack, and there
+"""A column is unread if this share of the records has one of as many labels that the originals lack, and there
 are at least half as many of these as of the originals' labels that the release lacks: rare labels under new names."""
 ASSOCIATED = 0.15
 """The least rank correlation with another column that can show whether a recoding is understood."""
@@ -66,7 +67,7 @@ TELLING, GONE = 6.0, 0.3
 """Values of several records tell that a column was drawn if what they went with was so many standard errors of it in
 the release, and if less than this part of it is left."""
 MOST_UNSURE = 7
-"""So many columns at most have their direction tried on records, in all combinations."""
+"""The largest number of columns that have their direction tried on records, in all combinations."""
 
 
 def estimate_recoding(people: Table, released: Table, rng: np.random.Generator) -> Recoding:
@@ -78,7 +79,7 @@ class _Fit:
     """One estimate, step by step: directions, then names, then what of it can be trusted."""
 
     def __init__(self, people: Table, released: Table, rng: np.random.Generator) -> None:
-        self.people, self.released = (_sampled(table) for table in (people, released))
+        self.people, self.released = (_sample_rows(table) for table in (people, released))
         self.rng = rng
         self.specs = released.specs
         self.ranks = {
@@ -150,13 +151,13 @@ class _Fit:
         if not self.ordered:
             return []
         own, there = self._features(without="")
-        return refined(own, there, (self.known[0] > 0, self.known[1] > 0))
+        return refine_scores(own, there, (self.known[0] > 0, self.known[1] > 0))
 
     def _group_labels(self, name: str) -> Ints:
         """The released labels that stand for several of the originals'."""
         own, there = self.people.columns[name], self.released.columns[name]
         spec = next(spec for spec in self.specs if spec.name == name)
-        found = covers(spec, there.label_texts(), own.counts() > 0, there.counts() > 0)
+        found = find_covers(spec, there.label_texts(), own.counts() > 0, there.counts() > 0)
         return np.array([cover.code for cover in found], dtype=np.int64)
 
     def _on_scale(self, name: str) -> bool:
@@ -240,7 +241,7 @@ class _Fit:
     def _rename(self, name: str) -> None:
         own, there = self._profiles(name)
         self.renamed[name] = match_labels(own, there)
-        self.clear[name] = separated(own, there, self.renamed[name], CLEARLY)
+        self.clear[name] = separated_share(own, there, self.renamed[name], CLEARLY)
 
     def _exchange(self, name: str) -> None:
         """Take labels that both tables have for exchanged, if that explains far more."""
@@ -254,12 +255,12 @@ class _Fit:
         same, other = float(np.trace(costs)), float(costs[rows, chosen].sum())
         if same - other > RENAMED and other < same / 2:
             self.renamed[name] = found
-            self.clear[name] = separated(own, there, found, CLEARLY)
+            self.clear[name] = separated_share(own, there, found, CLEARLY)
 
     def _sight(self, spec: ColumnSpec) -> ColumnSight:
         name = spec.name
         if name in self.texts:
-            texts = [_used(table.columns[name]) for table in (self.people, self.released)]
+            texts = [_used_labels(table.columns[name]) for table in (self.people, self.released)]
             if shared_words(*texts) >= SHARED_WORDS:
                 return ColumnSight(name, "as_is", telling=True)
             return ColumnSight(name, "unread", "its words are not those of the originals")
@@ -426,7 +427,7 @@ def _independent(features: Floats) -> float:
     return float(np.trace(covariance) ** 2 / max(1e-12, float((covariance**2).sum())))
 
 
-def _sampled(table: Table) -> Table:
+def _sample_rows(table: Table) -> Table:
     if table.rows <= MOST_ROWS:
         return table
     return table.take(np.linspace(0, table.rows - 1, MOST_ROWS).astype(np.intp))
@@ -438,7 +439,7 @@ def _are_texts(people: Table, released: Table, name: str) -> bool:
     return any(isinstance(part, Labels) and is_text(part.labels, part.counts()) for part in columns)
 
 
-def _used(column: ColumnData) -> list[str]:
+def _used_labels(column: ColumnData) -> list[str]:
     """The labels of a column that its records have."""
     texts = column.label_texts()
     return [texts[code] for code in np.flatnonzero(column.counts())]

@@ -74,11 +74,11 @@ class Disturbance:
             return Labels(np.where(gone, -1, column.codes).astype(column.codes.dtype), column.labels)
         if isinstance(column, Numbers | Times) and column.plain:
             moved = column.ordinal() + self.noise * rng.normal(size=len(gone))
-            return like(column, np.where(gone, np.nan, moved))
+            return column_like(column, np.where(gone, np.nan, moved))
         return column
 
 
-def like(column: ColumnData, values: Floats) -> ColumnData:
+def column_like(column: ColumnData, values: Floats) -> ColumnData:
     """A column of the same kind with other values, missing where it is missing."""
     values = np.where(column.known(), values, np.nan)
     if isinstance(column, Times):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cvpl.operators.recoding.noise import Disturbance, like
+from cvpl.operators.recoding.noise import Disturbance, column_like
 from cvpl.operators.recoding.ranks import SPREAD, Ranks
 from cvpl.operators.recoding.refinement import Shift
 from cvpl.operators.recoding.sight import ColumnSight
@@ -45,7 +45,7 @@ class OrderedRecoding:
         """The attacker's values as the release would write them."""
         if self.as_is and self.direction > 0:
             return column
-        return like(column, self.released.at(np.clip(self._scores(column) / SPREAD + 0.5, 0, 1)))
+        return column_like(column, self.released.at(np.clip(self._scores(column) / SPREAD + 0.5, 0, 1)))
 
     def _scores(self, column: ColumnData) -> Floats:
         return self.shift.added(self.own.scores(column.ordinal(), self.direction))

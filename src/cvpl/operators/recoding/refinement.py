@@ -25,7 +25,7 @@ CLEAREST, FEWEST_PAIRS = 0.25, 60
 WINDOW = 15
 """A local median is that of so many neighbouring pairs."""
 MOST_RECORDS = 3_000
-"""So many released records at most are paired."""
+"""The largest number of released records that are paired."""
 _CHUNK = 100
 _PRECISION = 1e9
 """Squared distances are rounded to one part in this, so that equal ones are equal however they were added up."""
@@ -60,7 +60,7 @@ class Shift:
 NO_SHIFT = Shift(np.zeros(1), np.zeros(1))
 
 
-def refined(people: Floats, released: Floats, known: tuple[Bools, Bools]) -> list[Shift]:
+def refine_scores(people: Floats, released: Floats, known: tuple[Bools, Bools]) -> list[Shift]:
     """The shift of each rank score; `known` tells which scores of both tables are those of values.
 
     The first columns of both tables are the rank scores, the others are compared as they are.

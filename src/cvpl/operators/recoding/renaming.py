@@ -89,7 +89,7 @@ def match_labels(own: LabelProfiles, released: LabelProfiles) -> dict[int, int]:
     return found
 
 
-def separated(own: LabelProfiles, released: LabelProfiles, renamed: Mapping[int, int], far: float) -> float:
+def separated_share(own: LabelProfiles, released: LabelProfiles, renamed: Mapping[int, int], far: float) -> float:
     """The share of the records whose label is clearly the right one: the next best costs more by `far` squared."""
     if not len(own.labels) or not len(released.labels):
         return 0.0

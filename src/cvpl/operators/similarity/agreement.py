@@ -145,13 +145,13 @@ class AgreementScorer:
         sizes = [len(column.agree) for column in columns]
         worth = AgreementWeights(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-            _joined([column.first for column in columns], np.int32),
-            _joined([column.last for column in columns], np.int32),
-            _joined([column.agree for column in columns], np.float64),
+            _join_arrays([column.first for column in columns], np.int32),
+            _join_arrays([column.last for column in columns], np.int32),
+            _join_arrays([column.agree for column in columns], np.float64),
             differ,
         )
-        b, derived = _coded(candidates, columns)
-        a = _stacked([column.queries for column in columns], queries.rows)
+        b, derived = _candidate_codes(candidates, columns)
+        a = _stack_codes([column.queries for column in columns], queries.rows)
         return cls(a, b, worth, derived=derived, names=tuple(column.name for column in columns))
 
     @property
@@ -300,7 +300,7 @@ class AgreementScorer:
         return first, last, np.where(known, self.worth.agree[at], 0.0), known
 
 
-def _coded(table: Table, columns: Sequence[ComparedColumn]) -> tuple[Codes, dict[Hashable, Any]]:
+def _candidate_codes(table: Table, columns: Sequence[ComparedColumn]) -> tuple[Codes, dict[Hashable, Any]]:
     """The candidates' codes, and what was derived from them; the last ones of a table in memory are kept with it."""
     key = tuple((column.name, column.plain) for column in columns)
     distinct = tuple(dict.fromkeys(key))
@@ -308,7 +308,7 @@ def _coded(table: Table, columns: Sequence[ComparedColumn]) -> tuple[Codes, dict
     records = kept.pop(distinct, None) or CodedRecords()
     codes = records.codes.get(key)
     if codes is None:
-        codes = records.codes[key] = _stacked([column.candidates for column in columns], table.rows)
+        codes = records.codes[key] = _stack_codes([column.candidates for column in columns], table.rows)
     if table.place.in_memory:
         kept[distinct] = records
         for old in list(kept)[:-_KEPT]:
@@ -316,11 +316,11 @@ def _coded(table: Table, columns: Sequence[ComparedColumn]) -> tuple[Codes, dict
     return codes, records.derived
 
 
-def _stacked(codes: list[Codes], rows: int) -> Codes:
+def _stack_codes(codes: list[Codes], rows: int) -> Codes:
     return np.ascontiguousarray(np.column_stack(codes) if codes else np.zeros((rows, 0)), dtype=np.int32)
 
 
-def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
+def _join_arrays(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
     return np.concatenate([*parts, np.zeros(0)]).astype(kind)
 
 

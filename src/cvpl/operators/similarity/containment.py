@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.similarity.agreement import AgreementScorer, lowest_near_best
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Table
-from cvpl.tables.meaning.labels import covers
+from cvpl.tables.meaning.labels import find_covers
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class ComparedCells:
         return table[:, codes][place.reshape(-1)]
 
     def sorted(self, queries: Rows, candidates: Rows) -> ComparedCells:
-        """The same for some of the records, in another order."""
+        """The compared cells of some of the records, in another order."""
         return replace(self, asked=self.asked[queries], codes=self.codes[candidates])
 
 
@@ -201,20 +201,20 @@ def generalized_columns(original: Table, protected: Table) -> list[str]:
         found = [
             spec.name
             for spec in protected.specs
-            if _generalized(original.columns[spec.name], protected.columns[spec.name], spec)
+            if _is_generalized(original.columns[spec.name], protected.columns[spec.name], spec)
         ]
         protected.derived[_GENERALIZED] = original, found
     return list(found)
 
 
 @singledispatch
-def _generalized(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> bool:
+def _is_generalized(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> bool:
     return released.generalized()
 
 
-@_generalized.register(Labels)
-def _grouped(own: Labels, released: Labels, spec: ColumnSpec) -> bool:
-    return bool(covers(spec, released.labels, own.counts() > 0, released.counts() > 0))
+@_is_generalized.register(Labels)
+def _is_grouped(own: Labels, released: Labels, spec: ColumnSpec) -> bool:
+    return bool(find_covers(spec, released.labels, own.counts() > 0, released.counts() > 0))
 
 
 def cell_kinds(name: str, original: Table, protected: Table) -> CellKinds:
@@ -233,9 +233,9 @@ def _label_kinds(own: Labels, released: Labels, spec: ColumnSpec) -> CellKinds:
     counts, there = own.counts(), released.counts() > 0
     # A released label that covers no other is a value like the attacker's own, even if no original has it.
     values = np.ones(len(counts), dtype=np.bool_)
-    values[[cover.code for cover in covers(spec, released.labels, counts > 0, there)]] = False
+    values[[cover.code for cover in find_covers(spec, released.labels, counts > 0, there)]] = False
     members: dict[int, set[int]] = {}
-    for cover in covers(spec, released.labels, counts > 0, there, values | (counts > 0)):
+    for cover in find_covers(spec, released.labels, counts > 0, there, values | (counts > 0)):
         members.setdefault(cover.code, {cover.code}).update(cover.members)
     return Sets(counts, {code: tuple(sorted(held)) for code, held in members.items()})
 

@@ -43,11 +43,11 @@ Ints = NDArray[np.int64]
 
 
 ASKED = 200
-"""The most originals that are compared with the release, ..."""
+"""The largest number of originals that are compared with the release."""
 PAIRS = 3_000_000
-"""... and fewer if this would make more pairs, ..."""
+"""Fewer originals are compared if they would make more pairs than this."""
 FEWEST = 40
-"""... but at least these."""
+"""The least number of originals that are compared, whatever the pairs."""
 START = 0.9
 """EM starts with m at this value, or half-way from u to 1 if that is larger, and m stays there if EM has no answer."""
 START_SHARE = 0.5
@@ -208,8 +208,8 @@ def maximize(
     width = patterns.agree.shape[1]
     cells = np.hstack([patterns.agree, patterns.known & ~patterns.agree]).astype(np.float64)
     # Row 0 is for matches, row 1 for non-matches: agreement probabilities, and shares.
-    chances = _clipped(np.vstack([start.m, start.u]))
-    share = float(_clipped(np.float64(start.share)))
+    chances = _clip_chances(np.vstack([start.m, start.u]))
+    share = float(_clip_chances(np.float64(start.share)))
     history: list[float] = []
     converged = False
     while True:
@@ -220,15 +220,15 @@ def maximize(
             return FittedParameters(Parameters(chances[0], chances[1], share), converged, np.array(history))
         sums = expected @ cells
         agree, known = sums[:, :width] + added, sums[:, :width] + sums[:, width:] + 2 * added
-        moved = _clipped(np.divide(agree, known, out=chances.copy(), where=known > 0))
+        moved = _clip_chances(np.divide(agree, known, out=chances.copy(), where=known > 0))
         if fixed_u:
             moved[1] = chances[1]
-        new_share = float(_clipped(np.float64(found_share)))
+        new_share = float(_clip_chances(np.float64(found_share)))
         converged = max(float(np.abs(moved - chances).max()), abs(new_share - share)) < tolerance
         chances, share = moved, new_share
 
 
-def _clipped(chance: Floats | np.float64) -> Floats:
+def _clip_chances(chance: Floats | np.float64) -> Floats:
     """Clip to [SMALLEST, 1 - SMALLEST]; the best value under that bound, so that the likelihood still never falls."""
     return np.minimum(np.maximum(chance, SMALLEST), 1 - SMALLEST)
 
@@ -267,13 +267,13 @@ MOST_CODES = 1 << 18
 BINS_PER_RECORD = 20
 """With more possible patterns than this for each candidate, sorting them is faster than counting all of them."""
 FEW_RECORDS = 2_000
-"""With at most so many candidates, several originals are compared with them at once, ..."""
+"""With at most so many candidates, several originals are compared with them at once."""
 PAIRS_AT_ONCE = 1 << 18
-"""... so many pairs at a time, ..."""
+"""The number of pairs that are compared at once."""
 CELLS_AT_ONCE = 1 << 23
-"""... or so many cells of pairs, ..."""
+"""The number of cells of pairs that are compared at once."""
 MOST_COLUMNS = 22
-"""... and a pair is a whole number if there are no more columns than fit into it, with the original."""
+"""The largest number of columns for which a pair is a whole number: they fit into it, with the original."""
 
 
 def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Each = map) -> tuple[Patterns, Ints]:
@@ -286,20 +286,20 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
         return _patterns_at_once(columns, originals) if few else _wide_patterns(columns, originals)
     bits = len(columns) + int(_have_gaps(columns).sum())
     if 1 << bits <= MOST_CODES and worth_it(originals * len(columns[0].candidates), COMPILED_PAIRS):
-        return _counted(columns, originals, each)
+        return _count_patterns(columns, originals, each)
     agrees, knows, counts, records = [], [], [], []
     for record in range(originals):
         codes, size = np.zeros(len(columns[0].candidates), dtype=np.int32), 1
         for column in columns:
-            agree, known = _compared(column, record)
+            agree, known = _compare_record(column, record)
             codes <<= 2
             codes |= agree
             codes |= known.view(np.int8) << 1
             size *= 4
             if size > MOST_CODES:
-                codes, size = _numbered(codes, size)
+                codes, size = _number_codes(codes, size)
         first, count = _occurring(codes, size)
-        compared = [_compared(column, record, first) for column in columns]
+        compared = [_compare_record(column, record, first) for column in columns]
         agrees.append(np.column_stack([agree for agree, _ in compared]))
         knows.append(np.column_stack([known for _, known in compared]))
         counts.append(count)
@@ -309,7 +309,7 @@ def record_patterns(columns: Sequence[ComparedColumn], originals: int, each: Eac
 
 
 def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
-    """The same for few candidates: a pair is a whole number with its original and two bits for each column."""
+    """The patterns with few candidates: a pair is a whole number with its original and two bits for each column."""
     found, counts = [], []
     step = max(1, PAIRS_AT_ONCE // max(1, len(columns[0].candidates)))
     for start in range(0, originals, step):
@@ -334,7 +334,7 @@ def _patterns_at_once(columns: Sequence[ComparedColumn], originals: int) -> tupl
 
 
 def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[Patterns, Ints]:
-    """The same for few candidates and many columns: a pair is a row of bytes, which sorts like the columns."""
+    """The patterns with few candidates and many columns: a pair is a row of bytes, which sorts like the columns."""
     candidates, width = len(columns[0].candidates), len(columns)
     agrees, knows, counts, records = [], [], [], []
     step = max(1, CELLS_AT_ONCE // (width * max(1, candidates)))
@@ -362,8 +362,8 @@ def _wide_patterns(columns: Sequence[ComparedColumn], originals: int) -> tuple[P
     return joined, np.concatenate(records).astype(np.int64)
 
 
-def _counted(columns: Sequence[ComparedColumn], originals: int, each: Each) -> tuple[Patterns, Ints]:
-    """The same for many candidates: all pairs of an original are counted in one pass of a compiled loop."""
+def _count_patterns(columns: Sequence[ComparedColumn], originals: int, each: Each) -> tuple[Patterns, Ints]:
+    """The patterns with many candidates: all pairs of an original are counted in one pass of a compiled loop."""
     from cvpl.operators.compiled import count_patterns  # noqa: PLC0415 - slow to load
 
     there = np.stack([column.candidates for column in columns])
@@ -398,7 +398,7 @@ def _have_gaps(columns: Sequence[ComparedColumn]) -> NDArray[np.bool_]:
     return np.array([bool((column.candidates < 0).any()) for column in columns])
 
 
-def _numbered(codes: Codes, size: int) -> tuple[Codes, int]:
+def _number_codes(codes: Codes, size: int) -> tuple[Codes, int]:
     """The codes that occur, numbered in their order, and how many there are."""
     if size > BINS_PER_RECORD * len(codes):
         found, place = np.unique(codes, return_inverse=True)
@@ -418,7 +418,7 @@ def _occurring(codes: Codes, size: int) -> tuple[NDArray[np.intp], Ints]:
     return first[count > 0], count[count > 0]
 
 
-def _compared(
+def _compare_record(
     column: ComparedColumn, record: int, candidates: NDArray[np.intp] | slice = slice(None)
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Whether a record agrees with candidates, and whether both values are known."""

@@ -45,13 +45,13 @@ class ComparedRecords(Protocol):
     """One side of a comparison: some records, in the form that the measure requests."""
 
     def values(self) -> Table:
-        """Their columns."""
+        """The columns of the records."""
 
     def embeddings(self) -> Floats:
-        """Their embeddings, or their 0/1 features for a similarity without a projection."""
+        """The embeddings of the records, or their 0/1 features for a similarity without a projection."""
 
     def on_demand(self) -> OnDemandEmbeddings | None:
-        """The same on request; None if the projection embeds only whole tables."""
+        """The embeddings on request; None if the projection embeds only whole tables."""
 
 
 class Measure(Protocol):
@@ -245,7 +245,7 @@ class VectorScorer:
 
     def sorted(self, queries: Rows, candidates: Rows) -> Self:
         """A scorer of some of the records, in another order."""
-        return replace(self, a=taken(self.a, queries), b=taken(self.b, candidates))
+        return replace(self, a=take_rows(self.a, queries), b=take_rows(self.b, candidates))
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """The formula, in pieces that fit in the cache; if many pairs are equal, once for each distinct pair."""
@@ -400,7 +400,7 @@ class JaccardScorer(VectorScorer):
         return _ratio(shared, a.sum(axis=1) + b.sum(axis=1) - shared)
 
 
-def taken(vectors: Floats, rows: Rows) -> Floats:
+def take_rows(vectors: Floats, rows: Rows) -> Floats:
     """Some of the rows; consecutive rows are not copied."""
     count = len(rows)
     if count and rows[-1] - rows[0] == count - 1 and bool((np.diff(rows) == 1).all()):

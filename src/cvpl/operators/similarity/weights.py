@@ -77,18 +77,18 @@ class Rarity(Settings):
         """Count the values of the release and the reference; tolerances are as set, or estimated from the release."""
         counted = [tables.protected] if tables.reference is None else [tables.protected, tables.reference]
         columns = [name for name in tables.columns if name not in tables.cells]
-        known = _counted(columns, *counted)
+        known = _count_values(columns, *counted)
         cells = {name: cell_kinds(name, tables.original, tables.protected) for name in tables.cells}
         exact = RarityMeasure(tuple(columns), known, {}, cells, self.rarity.m)
         width = self.rarity.tolerance
         if width == "release":
-            released = replace(exact, counted=_counted(columns, tables.protected))
+            released = replace(exact, counted=_count_values(columns, tables.protected))
             found = tables.tolerances(released)
             return replace(exact, tolerance=found.within, equal=found.equal)
         return replace(exact, tolerance={name: width * spread(tables.original, name) for name in columns if width})
 
 
-def _counted(columns: Sequence[str], *tables: Table) -> tuple[ValueCounts, ...]:
+def _count_values(columns: Sequence[str], *tables: Table) -> tuple[ValueCounts, ...]:
     return tuple(ValueCounts.of(name, tables) for name in columns)
 
 
@@ -385,14 +385,14 @@ Keys = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class CumulativeCounts:
     """Distinct values in ascending order; `before` has the number of records with a lower value, and in the end all."""
 
     keys: Keys
     before: Ints
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[Keys, NDArray[np.int32]]]) -> Counted:
+    def of(cls, parts: Sequence[tuple[Keys, NDArray[np.int32]]]) -> CumulativeCounts:
         """Count the known values of several tables, from the distinct values of each and their places."""
         counts = [np.bincount(places[places >= 0], minlength=len(keys)) for keys, places in parts]
         keys, total = parts[0][0], counts[0]
@@ -416,23 +416,23 @@ class Counted:
 class ValueCounts:
     """The known values of a column in the counted tables, as points and, if some are ranges, as ranges."""
 
-    values: Counted
-    ranges: Counted | None
+    values: CumulativeCounts
+    ranges: CumulativeCounts | None
 
     @classmethod
     def of(cls, name: str, tables: Sequence[Table]) -> ValueCounts:
         """Count the values of a column."""
         columns = [table.columns[name] for table in tables]
-        values = Counted.of([column.distinct(plain=True) for column in columns])
+        values = CumulativeCounts.of([column.distinct(plain=True) for column in columns])
         if all(column.plain for column in columns):
             return cls(values, None)
-        return cls(values, Counted.of([column.distinct(plain=False) for column in columns]))
+        return cls(values, CumulativeCounts.of([column.distinct(plain=False) for column in columns]))
 
     def shares(self, asked: Keys, tolerance: float) -> Floats:
         """(count + 1) / (all + 1), where count is the number of values within `tolerance` of each value."""
         counted = self.values
         if np.iscomplexobj(asked):
-            points = Counted(np.asarray(counted.keys + 1j * counted.keys), counted.before)
+            points = CumulativeCounts(np.asarray(counted.keys + 1j * counted.keys), counted.before)
             counted = points if self.ranges is None else self.ranges
         low, high = (asked - tolerance, asked + tolerance) if tolerance else (asked, asked)
         return np.asarray((counted.between(low, high) + 1.0) / (counted.records + 1.0))

@@ -88,7 +88,7 @@ class Vectors:
         return moments(self, centre)
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same for the directions u / |u|."""
+        """The number of records, and the sums of d and of d d^T over them, where d = u / |u|."""
         return direction_moments(self, centre)
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
@@ -105,7 +105,7 @@ class Vectors:
             yield at, Vectors(self.space, self.numbers[at], tuple(codes[at] for codes in self.codes))
 
 
-def vectorized(space: FeatureLayout, table: Table) -> Vectors:
+def vectorize_table(space: FeatureLayout, table: Table) -> Vectors:
     """The vectors of a table's records; a label not seen in fitting has no feature."""
     numbers = [part.values(table.columns[part.spec.name]) for part in space.number_features]
     stacked = np.column_stack(numbers) if numbers else np.zeros((table.rows, 0))
@@ -155,7 +155,7 @@ class VectorsOnDemand:
 
     def take(self, rows: Rows) -> Vectors:
         """The vectors of some of the rows, in memory."""
-        return vectorized(self.space, self.table.take(rows if self.at is None else self.at[rows]))
+        return vectorize_table(self.space, self.table.take(rows if self.at is None else self.at[rows]))
 
     def pieces(self) -> Iterator[tuple[slice, Vectors]]:
         """The records in pieces, with their positions."""
@@ -192,7 +192,7 @@ class VectorsOnDemand:
         return moments(self, centre)
 
     def direction_moments(self, centre: Floats) -> Moments:
-        """The same for the directions u / |u|."""
+        """The number of records, and the sums of d and of d d^T over them, where d = u / |u|."""
         return direction_moments(self, centre)
 
     def robust_centre(self, others: Sequence[Any]) -> Floats:
@@ -221,7 +221,7 @@ class FeatureSpace(FeatureLayout):
 
     def of(self, table: Table) -> Vectors:
         """The vectors of a table's records; a label not seen in fitting has no feature."""
-        return vectorized(self, table)
+        return vectorize_table(self, table)
 
     def binary(self, table: Table) -> Floats:
         """Unprojected 0/1 features: categories unchanged, numbers above their pooled median, 0 where missing."""
@@ -365,7 +365,7 @@ def _compiled_counts(
     weighted: Floats,
     pairs: Sequence[tuple[int, int]],
 ) -> Counted:
-    """The same in compiled loops, for many pairs of columns."""
+    """The products in compiled loops, for many pairs of columns."""
     from cvpl.operators.compiled import sum_by_code, sum_by_codes  # noqa: PLC0415 - slow to load
 
     codes, many = np.stack(coded).astype(np.int64), np.array(sizes, dtype=np.int64)

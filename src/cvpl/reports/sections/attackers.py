@@ -23,7 +23,7 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.result import AttackerRow, AuditResult, SelfRate, Sensitivity
 from cvpl.result.figures import NEAR_ZERO, near_zero
-from cvpl.wording import UNKNOWN, counted, named, people_in_words, percent, points, printable, sentence, span
+from cvpl.wording import UNKNOWN, count_phrase, mark_name, people_in_words, percent, points, printable, sentence, span
 
 _WIDE = 90
 """Terminals at least this wide show the interval beside the risk."""
@@ -34,7 +34,7 @@ def attackers_section(result: AuditResult) -> ReportSection:
     several = len(result.attackers) > 1
     k = result.suppress_below
     columns: tuple[Column[AttackerRow], ...] = (
-        Column("attacker", lambda row: f"{_mark(row, result)} {named(row.name)}", "left"),
+        Column("attacker", lambda row: f"{_mark(row, result)} {mark_name(row.name)}", "left"),
         Column("risk", lambda row: percent(None if row.risk is None else row.risk.estimate, k=k)),
         Column(
             "95% interval",
@@ -396,24 +396,24 @@ def block_words(result: AuditResult) -> str:
     """The blocks of the headline attacker in words."""
     found = result.blocks
     if found.count == 1 and not found.without_candidates:
-        return f"The headline attacker compares all records: {counted(found.pairs, 'pair')} in one block."
+        return f"The headline attacker compares all records: {count_phrase(found.pairs, 'pair')} in one block."
     k = result.suppress_below
     each = f"on average {found.mean_candidates:,.1f} candidates per person"
     if k > 1:
         each = f"on average {people_in_words(int(found.mean_candidates), k, 'candidate', None)} per person"
     share = "shares" if found.pairs == 1 else "share"
-    text = f"{counted(found.pairs, 'pair')} {share} one of {_several(found.count, 'block', k)}, {each}."
+    text = f"{count_phrase(found.pairs, 'pair')} {share} one of {_count_in_words(found.count, 'block', k)}, {each}."
     if k > 1:
         people = people_in_words(found.without_candidates, k, "original", None)
         text += f" {sentence(people + ' have no candidate and cannot be linked')}"
     elif found.without_candidates:
         have = "has" if found.without_candidates == 1 else "have"
-        text += f" {counted(found.without_candidates, 'original')} {have} no candidate and cannot be linked."
+        text += f" {count_phrase(found.without_candidates, 'original')} {have} no candidate and cannot be linked."
     return text
 
 
-def _several(count: int, noun: str, k: int) -> str:
-    return counted(count, noun) if count == 1 else people_in_words(count, k, noun, None)
+def _count_in_words(count: int, noun: str, k: int) -> str:
+    return count_phrase(count, noun) if count == 1 else people_in_words(count, k, noun, None)
 
 
 def trust_section(result: AuditResult) -> ReportSection:
@@ -428,7 +428,7 @@ def trust_section(result: AuditResult) -> ReportSection:
     projection, valid = result.projection, result.validity
     if projection.components is not None:
         kept = projection.explained_variance
-        note = f"of {_several(projection.features, 'feature', result.suppress_below)}"
+        note = f"of {_count_in_words(projection.features, 'feature', result.suppress_below)}"
         note += "" if kept is None else f", {percent(kept)} of the variance"
         rows.append(("components used to compare records", f"{projection.components:,}", note))
     if valid.shift is not None:
@@ -484,13 +484,13 @@ def sensitivity_section(result: AuditResult) -> ReportSection:
         "sensitivity",
         heading,
         level=3,
-        sentences=(Remark(_moves(found)),),
+        sentences=(Remark(_sensitivity_sentence(found)),),
         tables=tuple(_choices(found, choice, result.suppress_below) for choice in choices),
         outputs=SCREENS,
     )
 
 
-def _moves(found: Sensitivity) -> str:
+def _sensitivity_sentence(found: Sensitivity) -> str:
     figure = "the power at 5%" if found.variations[0].power is not None else "the linkage rate"
     spreads = {"blocking": found.spread_by_blocking, "encoding and scaling": found.spread_by_encoding}
     text = "; ".join(
@@ -498,7 +498,7 @@ def _moves(found: Sensitivity) -> str:
         for name, spread in spreads.items()
         if spread is not None
     )
-    who = f"Attacker '{printable(found.attacker)}', {counted(found.asked, 'original')}"
+    who = f"Attacker '{printable(found.attacker)}', {count_phrase(found.asked, 'original')}"
     return f"{who}: {text}." if text else f"{who}."
 
 
@@ -507,7 +507,7 @@ def _choices(found: Sensitivity, choice: str, k: int) -> ReportTable:
         f"Other choices: {printable(choice)}",
         [item for item in found.variations if item.choice == choice],
         (
-            Column(printable(choice), lambda item: named(item.name), "left"),
+            Column(printable(choice), lambda item: mark_name(item.name), "left"),
             Column("power at 5%", lambda item: percent(item.power, k=k)),
             Column("linked", lambda item: percent(item.linkage_rate, k=k)),
             Column("attributable", lambda item: percent(item.attributable_rate, k=k)),

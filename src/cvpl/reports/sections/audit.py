@@ -68,9 +68,9 @@ from cvpl.result.verdict import blind
 from cvpl.wording import percent, printable
 
 _OF_ATTACKERS = ("people", "columns", "singling_out", "inference", "figures", "roc", "false_rates", "attackers")
-"""Sections with figures of attackers that do not say themselves when these do not count, ..."""
+"""Sections with figures of attackers that do not say themselves when these do not count."""
 _ON_THEIR_OWN = ("membership", "compliance")
-"""... and those that do."""
+"""Sections with figures of attackers that say themselves when these do not count."""
 NO_GUARANTEE = "These are estimates under the stated attackers, no guarantee; a stronger attacker may do better."
 
 
@@ -122,7 +122,7 @@ def audit_sections(result: AuditResult) -> list[ReportSection]:
         repeat_section(result),
         configuration_section(result.provenance.config),
     ]
-    decide, inspect = ([_doubted(section, result) for section in layer] for layer in (decide, inspect))
+    decide, inspect = ([_add_doubt(section, result) for section in layer] for layer in (decide, inspect))
     return [
         answer_section(result),
         *(replace(section, layer=Layer.DECIDE) for section in decide),
@@ -131,7 +131,7 @@ def audit_sections(result: AuditResult) -> list[ReportSection]:
     ]
 
 
-def _doubted(section: ReportSection, result: AuditResult) -> ReportSection:
+def _add_doubt(section: ReportSection, result: AuditResult) -> ReportSection:
     """The section says that its figures do not count, or may be too low, for readers who jump to it."""
     doubt = None
     if result.verdict.kind == "not_assessable":

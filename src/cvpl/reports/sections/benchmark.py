@@ -12,7 +12,7 @@ from cvpl.reports.leaderboard import (
     comparison_group,
     details_table,
     false_rate_note,
-    made,
+    mechanism_in_words,
     messages,
     note,
     place,
@@ -40,11 +40,21 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import shared_items
 from cvpl.result import Attributable, BenchmarkCriteria, BenchmarkGroup, BenchmarkResult, BenchmarkRow, Rate
-from cvpl.wording import UNKNOWN, counted, in_words, named, percent, printable, rounding_in_words, span, typed
+from cvpl.wording import (
+    UNKNOWN,
+    count_phrase,
+    mark_name,
+    mark_typed,
+    percent,
+    printable,
+    rounding_in_words,
+    share_words,
+    span,
+)
 
 BESIDE = (
     "The same manifests and tables give the same figures. The full result of every audit is saved next to this page, "
-    f"in {typed('results')}; {typed('cvpl report')} turns it into a report."
+    f"in {mark_typed('results')}; {mark_typed('cvpl report')} turns it into a report."
 )
 
 
@@ -74,11 +84,11 @@ def benchmark_headline(result: BenchmarkResult) -> str:
     rows, groups = len(result.rows), len(result.groups)
     dead = sum(row.status == "not_assessable" for row in result.rows)
     failed = sum(row.status == "failed" for row in result.rows)
-    text = f"{counted(rows, 'release')} of {counted(groups, 'data set')}."
+    text = f"{count_phrase(rows, 'release')} of {count_phrase(groups, 'data set')}."
     known = [row for row in result.rows if row.risk is not None and row.risk.basis == "control"]
     if known:
         most = max(known, key=lambda row: row.shown[0] or 0.0)
-        risk = in_words(most.shown[0], k=most.suppress_below)
+        risk = share_words(most.shown[0], k=most.suppress_below)
         text += f" The risk is highest in '{printable(most.name)}' of {printable(most.group)}: {risk}."
     without = [f"{dead} not assessable"] * bool(dead) + [f"{failed} could not be audited"] * bool(failed)
     return text + (f" Without figures: {', '.join(without)}." if without else "")
@@ -101,8 +111,13 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Repo
             figures=tuple(
                 Figure(chart_of(chart, rows, group.name)) for chart in ("release_risks", "release_utilities")
             ),
-            tables=(risk_table(f"Risk in {name}", rows), _risks(rows, name), _rates(rows, name), _kept(rows, name)),
-            items=tuple(Item(f"{named(row.name)}: {as_code(note(row))}") for row in rows if note(row)),
+            tables=(
+                risk_table(f"Risk in {name}", rows),
+                _risks(rows, name),
+                _rates(rows, name),
+                _releases_table(rows, name),
+            ),
+            items=tuple(Item(f"{mark_name(row.name)}: {as_code(note(row))}") for row in rows if note(row)),
             outputs=SCREENS,
         ),
         ReportSection(
@@ -122,7 +137,7 @@ def _group(result: BenchmarkResult, group: BenchmarkGroup, at: int) -> list[Repo
         ),
         ReportSection(
             f"warnings-{at}",
-            f"{counted(len(warnings), 'warning')} for {name}",
+            f"{count_phrase(len(warnings), 'warning')} for {name}",
             level=3,
             items=tuple(warnings),
             items_as="boxes",
@@ -138,7 +153,7 @@ def _criteria(rows: list[BenchmarkRow], name: str, at: int) -> ReportSection:
     if not found:
         return ReportSection(f"criteria-{at}", heading, level=3, folded=PAGE)
     columns: tuple[Column[tuple[BenchmarkRow, BenchmarkCriteria]], ...] = (
-        Column("release", lambda row: named(row[0].name), "name"),
+        Column("release", lambda row: mark_name(row[0].name), "name"),
         Column("k", lambda row: f"{row[1].k:,}"),
         Column("unique", lambda row: percent(row[1].unique, k=row[0].suppress_below, of="records")),
         Column(
@@ -177,7 +192,7 @@ def _origin(group: BenchmarkGroup) -> list[str]:
 def _risks(rows: list[BenchmarkRow], name: str) -> ReportTable:
     columns: tuple[Column[BenchmarkRow], ...] = (
         Column("place", lambda row: place(row, rows)),
-        Column("release", lambda row: named(row.name), "name"),
+        Column("release", lambda row: mark_name(row.name), "name"),
         Column("risk", _risk_or_status),
         Column("95% interval", lambda row: span(row.shown[1], row.shown[2])),
         Column("top-1", lambda row: percent(row.top1_hit_rate, k=row.suppress_below)),
@@ -202,12 +217,12 @@ def _compared_with(row: BenchmarkRow) -> str:
 
 def _rates(rows: list[BenchmarkRow], name: str) -> ReportTable:
     columns: tuple[Column[BenchmarkRow], ...] = (
-        Column("release", lambda row: named(row.name), "name"),
+        Column("release", lambda row: mark_name(row.name), "name"),
         Column("attributable", lambda row: _rate(row.attributable_rate, row.suppress_below)),
         Column("95% interval", _attributable_interval),
         Column("linked", lambda row: _rate(row.linkage_rate, row.suppress_below)),
         Column("control", lambda row: percent(None if row.control is None else row.control.rate, k=row.suppress_below)),
-        Column("attacker", lambda row: UNKNOWN if row.attacker is None else named(row.attacker), "left"),
+        Column("attacker", lambda row: UNKNOWN if row.attacker is None else mark_name(row.attacker), "left"),
     )
     return table_of(f"Rates in {name}", rows, columns, outputs=TERMINAL)
 
@@ -220,12 +235,12 @@ def _attributable_interval(row: BenchmarkRow) -> str:
     return "" if row.attributable_rate is None else span(row.attributable_rate.low, row.attributable_rate.high)
 
 
-def _kept(rows: list[BenchmarkRow], name: str) -> ReportTable:
+def _releases_table(rows: list[BenchmarkRow], name: str) -> ReportTable:
     columns: tuple[Column[BenchmarkRow], ...] = (
-        Column("release", lambda row: named(row.name), "name"),
+        Column("release", lambda row: mark_name(row.name), "name"),
         Column("utility", lambda row: utility(row.utility, short=True)),
         Column("seconds", seconds),
-        Column("how it was made", made, "left"),
+        Column("how it was made", mechanism_in_words, "left"),
     )
     return table_of(f"Utility in {name}", rows, columns, outputs=TERMINAL)
 
@@ -233,8 +248,8 @@ def _kept(rows: list[BenchmarkRow], name: str) -> ReportTable:
 def _provenance(result: BenchmarkResult) -> ReportSection:
     """Every release with its SHA-256 checksum."""
     columns: tuple[Column[BenchmarkRow], ...] = (
-        Column("release", lambda row: named(f"{row.group}/{row.name}"), "left"),
-        Column("file", lambda row: named(row.file), "left"),
+        Column("release", lambda row: mark_name(f"{row.group}/{row.name}"), "left"),
+        Column("file", lambda row: mark_name(row.file), "left"),
         Column(
             "SHA-256",
             lambda row: printable(row.inputs["protected"].sha256 or UNKNOWN) if "protected" in row.inputs else UNKNOWN,

@@ -16,7 +16,7 @@ from cvpl.answers.releases import (
     compared_figure,
     compared_figures,
     costs,
-    meets,
+    meets_policies,
     recommendation,
     reservations,
 )
@@ -55,8 +55,9 @@ from cvpl.result import (
 from cvpl.wording import (
     UNKNOWN,
     bracketed_span,
-    counted,
-    named,
+    count_phrase,
+    mark_name,
+    mark_typed,
     percent,
     places,
     points,
@@ -64,7 +65,6 @@ from cvpl.wording import (
     rounding_in_words,
     sentence,
     span,
-    typed,
 )
 
 _WIDE = 90
@@ -81,7 +81,7 @@ def comparison_sections(result: ComparisonResult) -> list[ReportSection]:
     return [
         ReportSection(
             TITLE,
-            f"Releases of {named(result.inputs['original'].name)} compared",
+            f"Releases of {mark_name(result.inputs['original'].name)} compared",
             sentences=(Remark(recommendation(result)),),
             outputs=EVERYWHERE,
         ),
@@ -124,11 +124,11 @@ def _order(result: ComparisonResult) -> ReportSection:
     measured = {"risk": "risk", "best_candidate": "top-1"}[kinds[0]] if len(kinds) == 1 else "figure"
     met = {True: "met", False: "not met", None: UNKNOWN}
     columns: tuple[Column[tuple[ComparedRelease, ReleaseFigure]], ...] = (
-        Column("release", lambda row: named(row[0].name), "left"),
+        Column("release", lambda row: mark_name(row[0].name), "left"),
         Column("place", lambda row: _place(row[0], ranked), least_width=_WIDE),
         Column(measured, lambda row: row[1].value),
         Column("95% interval", lambda row: row[1].interval if row[0].assessable else ""),
-        Column("policy", lambda row: met[meets(row[0])], "name", shown=judged),
+        Column("policy", lambda row: met[meets_policies(row[0])], "name", shown=judged),
         Column("utility", lambda row: score_in_words(row[0].utility.score)),
         Column("efficient", lambda row: efficient_in_words(row[0], result.suppress_below), "name"),
         Column("but", lambda row: "; ".join(costs(row[0])) if row[0].assessable else "", "left", least_width=130),
@@ -196,29 +196,29 @@ def _columns(result: ComparisonResult) -> ReportSection:
     found = compared_drops(result)
     if found is None:
         nothing = (
-            f"Not measured: set {typed('sensitivity: true')} in the configuration to repeat the strongest attacker "
-            "without each column."
+            f"Not measured: set {mark_typed('sensitivity: true')} in the configuration to repeat the strongest "
+            "attacker without each column."
         )
         return ReportSection("columns", heading, figures=(figure,), without_figure=nothing)
     if found.within_error:
         nothing_certain = f"No single column stands out: without any one of them, {found.figure} changes within error."
         return ReportSection("columns", heading, sentences=(Remark(nothing_certain),), outputs=SCREENS)
-    columns: list[Column[str]] = [Column("column", named, "left")]
+    columns: list[Column[str]] = [Column("column", mark_name, "left")]
     for release, drops in zip(found.releases, found.by_release, strict=True):
-        columns.append(Column(named(release), partial(_dropped, drops)))
+        columns.append(Column(mark_name(release), partial(_drop_in_words, drops)))
     # On a page, the same numbers are in the table under the chart.
     table = table_of(heading, found.columns, columns, outputs=TERMINAL, numbered=True)
     meaning = f"Change of {found.figure}, in percentage points, when the column is left out."
     return ReportSection("columns", heading, figures=(figure,), tables=(table,), notes=(meaning,), outputs=SCREENS)
 
 
-def _dropped(drops: Mapping[str, ColumnDrop], column: str) -> str:
+def _drop_in_words(drops: Mapping[str, ColumnDrop], column: str) -> str:
     return points(-drops[column].drop) if column in drops else UNKNOWN
 
 
 def _steps(result: ComparisonResult) -> list[str]:
     steps = []
-    met = [release for release in best_first(result) if meets(release)]
+    met = [release for release in best_first(result) if meets_policies(release)]
     judged = any(release.policies for release in result.releases)
     if not any(release.risk_places for release in result.releases):
         steps.append("Pass a control, or tables with true matches: without either, the risk is unknown.")
@@ -230,7 +230,7 @@ def _steps(result: ComparisonResult) -> list[str]:
         steps.append("Choose among the releases that meet the policy: the one with the highest utility keeps the most.")
     elif len(result.frontier) > 1:
         figure = "risk" if "control" in result.inputs else "top1_hit_rate"
-        limit = typed(f"policy: {{figure: {figure}, max: 0.05}}")
+        limit = mark_typed(f"policy: {{figure: {figure}, max: 0.05}}")
         steps.append(f"Set a limit, such as {limit}. Without one, no figure can decide which trade-off is right.")
     if "control" not in result.inputs:
         steps.append("Set people aside as a control before protecting the data: only then can the risk be measured.")
@@ -238,9 +238,9 @@ def _steps(result: ComparisonResult) -> list[str]:
         more = "a larger control" if "control" in result.inputs else "a control"
         steps.append(f"If releases are tied, more originals and {more} may distinguish them.")
     if len({len(release.attackers) for release in result.releases}) == 1 and len(result.releases[0].attackers) == 1:
-        again = typed("attacker: default")
+        again = mark_typed("attacker: default")
         steps.append(f"Compare again with {again}: a single attacker may miss what another finds.")
-    steps.append(f"Audit the release you choose: {typed(_AUDIT)}. The audit decides; it shows who is at risk.")
+    steps.append(f"Audit the release you choose: {mark_typed(_AUDIT)}. The audit decides; it shows who is at risk.")
     return steps
 
 
@@ -254,9 +254,11 @@ def _provenance(result: ComparisonResult) -> ReportSection:
 
 
 def _setting(result: ComparisonResult) -> str:
-    text = f"{counted(result.inputs['original'].rows, 'original')}, {counted(len(result.releases), 'release')}"
+    text = (
+        f"{count_phrase(result.inputs['original'].rows, 'original')}, {count_phrase(len(result.releases), 'release')}"
+    )
     if "control" in result.inputs:
-        return f"{text}, {counted(result.inputs['control'].rows, 'person', 'people')} in the control."
+        return f"{text}, {count_phrase(result.inputs['control'].rows, 'person', 'people')} in the control."
     return f"{text}, no control."
 
 
@@ -278,7 +280,7 @@ def draws_section(result: ComparisonResult) -> ReportSection:
         "rates and warnings are those of the first draw."
     )
     columns: tuple[Column[tuple[ComparedRelease, ComparedDraws]], ...] = (
-        Column("mechanism", lambda row: named(row[0].name), "left"),
+        Column("mechanism", lambda row: mark_name(row[0].name), "left"),
         Column("draws", lambda row: str(row[1].count)),
         Column("risk, mean", lambda row: _mean(row[0], result.suppress_below)),
         Column(
@@ -360,7 +362,7 @@ def releases_section(result: ComparisonResult) -> ReportSection:
 def utility_section(result: ComparisonResult) -> ReportSection:
     """The four figures of utility of each release, and their mean."""
     columns: tuple[Column[ComparedRelease], ...] = (
-        Column("release", lambda release: named(release.name), "left"),
+        Column("release", lambda release: mark_name(release.name), "left"),
         Column("correlations", lambda release: score_in_words(release.utility.correlation_preservation)),
         Column("marginals", lambda release: score_in_words(release.utility.marginal_similarity)),
         Column("prediction", lambda release: score_in_words(release.utility.downstream_accuracy_ratio)),
@@ -395,7 +397,7 @@ def criteria_section(result: ComparisonResult) -> ReportSection:
     if not found:
         return ReportSection("criteria", heading)
     columns: tuple[Column[tuple[ComparedRelease, Criteria]], ...] = (
-        Column("release", lambda row: named(row[0].name), "name"),
+        Column("release", lambda row: mark_name(row[0].name), "name"),
         Column("k", lambda row: f"{row[1].k:,}"),
         Column("unique", lambda row: percent(row[1].unique, k=k, of="records")),
         Column("1/k", lambda row: percent(row[1].risk.prosecutor_maximum)),
@@ -430,8 +432,8 @@ def attackers_section(result: ComparisonResult) -> ReportSection:
     k = result.suppress_below
     rows = [(release, release.attributable_rate) for release in best_first(result)]
     columns: tuple[Column[tuple[ComparedRelease, Attributable | None]], ...] = (
-        Column("release", lambda row: named(row[0].name), "left"),
-        Column("attacker", lambda row: named(row[0].attacker), "left"),
+        Column("release", lambda row: mark_name(row[0].name), "left"),
+        Column("attacker", lambda row: mark_name(row[0].attacker), "left"),
         Column("attributable", lambda row: percent(None if row[1] is None else row[1].estimate, k=k)),
         Column("95% interval", lambda row: "" if row[1] is None else span(row[1].low, row[1].high)),
         Column("linked", lambda row: percent(row[0].linkage_rate.estimate, k=k)),
@@ -457,8 +459,8 @@ def differences_section(result: ComparisonResult) -> ReportSection:
         "is corrected for the choice of the attackers."
     )
     columns: tuple[Column[PairedDifference], ...] = (
-        Column("release", lambda item: named(item.first), "left"),
-        Column("minus", lambda item: named(item.second), "left"),
+        Column("release", lambda item: mark_name(item.first), "left"),
+        Column("minus", lambda item: mark_name(item.second), "left"),
         Column("figure", lambda item: "attributable rate" if item.figure == "attributable_rate" else "risk", "left"),
         Column("points", lambda item: points(item.estimate)),
         Column(
@@ -512,7 +514,7 @@ def compared_inference_section(
         remarks = tuple(Remark(sentence(f"{what}: {as_code(printable(why))}")) for why in reasons if why)
         return ReportSection(anchor, heading, level=level, sentences=remarks, outputs=SCREENS, folded=folded)
     columns: tuple[Column[InferredRelease], ...] = (
-        Column("release", lambda row: named(row.name), "name"),
+        Column("release", lambda row: mark_name(row.name), "name"),
         *(replace(column, cell=_with_code(column.cell)) for column in INFERENCE),
     )
     return ReportSection(

@@ -17,14 +17,14 @@ from cvpl.wording import (
     UNKNOWN,
     bracketed_span,
     count_in_words,
-    counted,
-    in_words,
-    named,
+    count_phrase,
+    mark_name,
     people_in_words,
     percent,
     points,
     printable,
     sentence,
+    share_words,
     span,
 )
 
@@ -65,7 +65,7 @@ def compliance_section(result: AuditResult) -> ReportSection:
     columns: tuple[Column[ComplianceRow], ...] = (
         Column("criterion", lambda row: _criterion(row, result), "left"),
         Column("it promises", _promise, "left"),
-        Column("attackers achieve", lambda row: _achieved(row, result), "left"),
+        Column("attackers achieve", lambda row: _achieved_in_words(row, result), "left"),
         Column("comparison", lambda row: _STATUS[row.status], "left"),
     )
     return ReportSection(
@@ -87,14 +87,14 @@ def _sentences(found: Compliance, result: AuditResult) -> tuple[Remark, ...]:
         return (Remark("No promise of a formal criterion could be tested against an attacker."),)
     if not broken:
         return (Remark("Tested against the attackers, no promise of a formal criterion is contradicted."),)
-    which = f"{broken} of the {counted(tested, 'promise')} that could be tested {'is' if broken == 1 else 'are'}"
+    which = f"{broken} of the {count_phrase(tested, 'promise')} that could be tested {'is' if broken == 1 else 'are'}"
     which = {1: "The one promise that could be tested is", 2: "Both promises that could be tested are"}.get(
         tested if broken == tested else 0, which
     )
     first = Remark(f"{which} contradicted: the attackers achieve more than the criterion allows.", "notice")
     if not found.beyond:
         return (first,)
-    names = ", ".join(map(named, found.beyond))
+    names = ", ".join(map(mark_name, found.beyond))
     why = "The criteria count only the quasi-identifiers as known to an attacker. These attackers also compare"
     return (first, Remark(f"{why} {names}."))
 
@@ -105,7 +105,7 @@ def _criterion(row: ComplianceRow, result: AuditResult) -> str:
         return "no criterion"
     if row.criterion == "no_unique_record" and row.promised is not None:
         return "no record is alone in its class"
-    column = "" if row.column is None else f" of {named(row.column)}"
+    column = "" if row.column is None else f" of {mark_name(row.column)}"
     names = {
         "k": f"k = {value:,.0f}",
         "average_class_risk": f"average 1 / class size: {percent(value, k=k, of='records')}",
@@ -137,7 +137,7 @@ def _promise(row: ComplianceRow) -> str:
     return texts[row.criterion]
 
 
-def _achieved(row: ComplianceRow, result: AuditResult) -> str:
+def _achieved_in_words(row: ComplianceRow, result: AuditResult) -> str:
     if row.figure is None:
         return "inference was not measured"
     if row.estimate is None:
@@ -199,15 +199,15 @@ def _caveat(found: Criteria, result: AuditResult) -> tuple[Remark, ...]:
 
 
 def _sentence(found: Criteria, result: AuditResult) -> str:
-    names = ", ".join(map(named, found.quasi_identifiers))
-    names = f"{counted(len(found.quasi_identifiers), 'quasi-identifier')} ({names})"
-    unique = in_words(found.unique, k=result.suppress_below, of="")
+    names = ", ".join(map(mark_name, found.quasi_identifiers))
+    names = f"{count_phrase(len(found.quasi_identifiers), 'quasi-identifier')} ({names})"
+    unique = share_words(found.unique, k=result.suppress_below, of="")
     other = ""
     if found.k_suppressed_as_any not in (None, found.k):
         other = f" ({found.k_suppressed_as_any:,} if a suppressed cell matches every value, as in sdcMicro)"
     return (
         f"By {names} the release has k = {found.k:,}{other}: its smallest equivalence class has "
-        f"{counted(found.k, 'record')}. {sentence(f'{unique} of the released records are unique')}"
+        f"{count_phrase(found.k, 'record')}. {sentence(f'{unique} of the released records are unique')}"
     )
 
 
@@ -237,7 +237,7 @@ def _sensitive(found: Criteria) -> ReportTable:
         "Sensitive columns",
         found.sensitive,
         (
-            Column("column", lambda item: named(item.column), "name"),
+            Column("column", lambda item: mark_name(item.column), "name"),
             Column("distinct l", lambda item: f"{item.distinct_l:,}"),
             Column("entropy l", lambda item: _number(item.entropy_l)),
             Column("c", lambda item: _number(item.recursive_c)),
@@ -367,7 +367,7 @@ def techniques_section(result: AuditResult) -> ReportSection:
         "Columns, roles and techniques",
         result.techniques,
         (
-            Column("column", lambda item: named(item.column), "name"),
+            Column("column", lambda item: mark_name(item.column), "name"),
             Column("role", lambda item: item.role.replace("_", "-"), "name", least_width=70),
             Column("technique seen", _technique, "left"),
             Column("kept", lambda item: percent(item.kept, k=result.suppress_below, of="values")),
@@ -436,8 +436,8 @@ def recipients_section(result: AuditResult) -> ReportSection:
         "Recipients",
         result.recipients,
         (
-            Column("recipient", lambda item: named(item.name), "name"),
-            Column("holds", lambda item: ", ".join(map(named, item.columns)), "left"),
+            Column("recipient", lambda item: mark_name(item.name), "name"),
+            Column("holds", lambda item: ", ".join(map(mark_name, item.columns)), "left"),
             Column("risk", lambda item: "not assessable" if dead else _recipient_risk(item, result.suppress_below)),
             Column(
                 "95% interval", lambda item: "" if item.risk is None or dead else span(item.risk.low, item.risk.high)

@@ -24,24 +24,24 @@ from cvpl.result.figures import (
     LOOK_ALIKES,
     attributable_words,
     control_words,
+    group_with_largest_rate,
     interval_words,
     linked_words,
     maximum_attributable_words,
     stands_out,
-    where,
 )
 from cvpl.wording import (
     bracketed_span,
-    counted,
-    in_words,
-    named,
+    count_phrase,
+    mark_name,
+    mark_typed,
     percent,
     points,
     printable,
     share_in,
+    share_words,
     signed_percent,
     span,
-    typed,
 )
 
 _WIDE_GROUPS = 90
@@ -60,7 +60,7 @@ def people_section(result: AuditResult) -> ReportSection:
     return ReportSection(
         "people",
         heading,
-        sentences=tuple(Remark(line) for line in _leads(result, found)),
+        sentences=tuple(Remark(line) for line in _leading_sentences(result, found)),
         figures=(
             Figure(chart_of("rarity", result)),
             *(Figure(chart_of("at_risk", result, table.name)) for table in found.tables if table.name != BY_RARITY),
@@ -71,30 +71,31 @@ def people_section(result: AuditResult) -> ReportSection:
     )
 
 
-def _leads(result: AuditResult, found: AtRisk) -> list[str]:
+def _leading_sentences(result: AuditResult, found: AtRisk) -> list[str]:
     """What the rates cannot say, if anything, then the largest rate."""
     if result.control is None:
         unknown = f"Not measured: without a control, {LOOK_ALIKES}. The rates below count both."
-        return [unknown, _most(found)]
+        return [unknown, _largest_rate_sentence(found)]
     counts = result.verdict.kind not in ("not_assessable", "indistinguishable_from_zero")
     beyond = maximum_attributable_words(found) if counts else ""
     none_stands_out = (
         [] if stands_out(found) else ["No group stands out: the interval of the highest includes the average."]
     )
-    return [*none_stands_out, f"{_most(found)} {beyond}".rstrip()]
+    return [*none_stands_out, f"{_largest_rate_sentence(found)} {beyond}".rstrip()]
 
 
-def _most(found: AtRisk) -> str:
+def _largest_rate_sentence(found: AtRisk) -> str:
     most = found.maximum
     if most.estimate is None:
         return (
             f"All group rates are hidden: they would reveal too much about fewer than {found.suppress_below} people. "
-            f"On average {in_words(found.average, k=found.suppress_below)} are linked, so at least as many are linked "
-            "in some group."
+            f"On average {share_words(found.average, k=found.suppress_below)} are linked, so at least as many are "
+            "linked in some group."
         )
-    rate = in_words(most.estimate, k=found.suppress_below) + bracketed_span(most.low, most.high)
+    rate = share_words(most.estimate, k=found.suppress_below) + bracketed_span(most.low, most.high)
     least = "at least " if most.at_least else ""
-    return f"Highest: {least}{rate}, {where(most)}; average: {in_words(found.average, k=found.suppress_below)}."
+    average = share_words(found.average, k=found.suppress_below)
+    return f"Highest: {least}{rate}, {group_with_largest_rate(most)}; average: {average}."
 
 
 def _table(grouping: GroupRates, found: AtRisk) -> ReportTable:
@@ -105,7 +106,7 @@ def _table(grouping: GroupRates, found: AtRisk) -> ReportTable:
         (
             Column(
                 name,
-                lambda row: counted(row.groups, "small group") if row.label is None else named(row.label),
+                lambda row: count_phrase(row.groups, "small group") if row.label is None else mark_name(row.label),
                 "left",
             ),
             Column("originals", lambda row: f"{row.records:,}"),
@@ -205,7 +206,7 @@ def columns_section(result: AuditResult) -> ReportSection:
         nothing = "No figures for single columns: the score of the headline attacker cannot be split by column."
         return ReportSection("columns", heading, figures=(figure,), without_figure=nothing)
     columns: list[Column[Contribution]] = [
-        Column("column", lambda item: named(item.column), "left"),
+        Column("column", lambda item: mark_name(item.column), "left"),
         Column("role", lambda item: item.role.replace("_", "-"), "left", NARROW),
     ]
     for measure in known:
@@ -240,7 +241,7 @@ def sample_words(searched: int | None, result: AuditResult) -> str:
     """The size of a sample in words; nothing if all originals were searched."""
     if searched is None or searched >= result.inputs["original"].rows:
         return ""
-    return f" (sample of {counted(searched, 'original')})"
+    return f" (sample of {count_phrase(searched, 'original')})"
 
 
 def _change(drop: float | None) -> str:
@@ -271,22 +272,22 @@ def next_steps(result: AuditResult) -> list[str]:
         return [
             "Do not base a decision on this audit: no attacker can distinguish people in this release. Compare only "
             "columns that the release still has, let the attacker coarsen its own data like the release "
-            f"({typed('alignment: release')}), or block by coarser keys, and audit again.",
+            f"({mark_typed('alignment: release')}), or block by coarser keys, and audit again.",
         ]
     steps = [*_unmet(result), *_checks(result), *_before_reading(result), *column_steps(result), *_people(result)]
     if len(result.attackers) == 1:
         steps.append(
-            f"Audit the release with more than one attacker ({typed('attacker: default')}): others may be much "
+            f"Audit the release with more than one attacker ({mark_typed('attacker: default')}): others may be much "
             "stronger, and the release may have been tuned against a known attacker."
         )
     elif not result.provenance.randomization:
         steps.append(
-            f"If someone else made the release, audit it again with {typed('--randomize')}: a release cannot be "
+            f"If someone else made the release, audit it again with {mark_typed('--randomize')}: a release cannot be "
             "tuned against attackers drawn at audit time."
         )
     steps.append(
         "After any change to the release, audit it with the same configuration, seed and control, and compare the two "
-        f"results: {typed('cvpl diff')}, or {typed('cvpl compare')} for several releases at once."
+        f"results: {mark_typed('cvpl diff')}, or {mark_typed('cvpl compare')} for several releases at once."
     )
     return steps
 
@@ -319,7 +320,7 @@ def _checks(result: AuditResult) -> list[str]:
     if "unmatched_columns" in checks:
         steps.append(
             "Say what the columns mean whose values match nothing (one spelling and unit in both tables, or a "
-            f"{typed('hierarchy')} file), or leave them out of the release: whoever has the mapping reads them."
+            f"{mark_typed('hierarchy')} file), or leave them out of the release: whoever has the mapping reads them."
         )
     if "order_kept" in checks:
         steps.append("Shuffle the rows of the release: their order identifies people.")
@@ -358,8 +359,8 @@ def _before_reading(result: AuditResult) -> list[str]:
     found = []
     if result.control is None:
         found.append(
-            f"Set people aside before protecting ({typed('cvpl split')}), and pass them as a control "
-            f"({typed('--control')}): only then is the base rate of look-alikes known."
+            f"Set people aside before protecting ({mark_typed('cvpl split')}), and pass them as a control "
+            f"({mark_typed('--control')}): only then is the base rate of look-alikes known."
         )
     if "control_unlike" in rules:
         found.append(
@@ -416,7 +417,7 @@ def _by_links(result: AuditResult) -> list[str]:
     return [
         f"Look at '{printable(first)}' first: it has the largest share in the similarity of the links "
         f"({signed_percent(parts[first])}). To measure how much the power falls without each column, set "
-        f"{typed('sensitivity: true')} or {typed('attacker: default')}."
+        f"{mark_typed('sensitivity: true')} or {mark_typed('attacker: default')}."
     ]
 
 
@@ -439,7 +440,8 @@ def _people(result: AuditResult) -> list[str]:
     text = f"{'at least ' if most.at_least else ''}{percent(most.estimate, k=result.suppress_below)}"
     text += f" ({ends})" if ends else ""
     return [
-        f"Protect some people more than others: in one group ({where(most)}) {text} are linked, compared with "
+        f"Protect some people more than others: in one group ({group_with_largest_rate(most)}) {text} are linked, "
+        "compared with "
         f"{percent(found.average, k=result.suppress_below)} on average. {_for_group(result, found)}"
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from cvpl.reports.sections.section import PAGE, REPORTS, SCREENS, Column, Remark, ReportSection, ReportTable, table_of
 from cvpl.result import (
+    AttributeInference,
     AuditResult,
     Inference,
     InferenceRow,
@@ -14,11 +15,20 @@ from cvpl.result import (
     Population,
     PredicateRow,
     Reconstruction,
-    SecretInference,
     SinglingOut,
     UniqueRecords,
 )
-from cvpl.wording import UNKNOWN, bracketed_span, counted, in_words, named, percent, printable, sentence, span
+from cvpl.wording import (
+    UNKNOWN,
+    bracketed_span,
+    count_phrase,
+    mark_name,
+    percent,
+    printable,
+    sentence,
+    share_words,
+    span,
+)
 
 SCORES = {"accuracy": "accuracy", "rarity_weighted": "by rarity"}
 ATTACKERS = {
@@ -66,7 +76,7 @@ def inference_words(found: Inference, k: int) -> str:
         return UNKNOWN
     row = next(iter(_rows_of(found, rate.column, rate.attacker, rate.score)), None)
     high = rate.high if row is None else row.attributable_high
-    text = f"{in_words(rate.estimate, k=k)}{bracketed_span(rate.low, high)}"
+    text = f"{share_words(rate.estimate, k=k)}{bracketed_span(rate.low, high)}"
     if rate.high is not None and (high is None or rate.high > high):
         text += f", at most {percent(rate.high)} for any attacker, column and score"
     return text
@@ -85,8 +95,8 @@ def _inference_rate(found: Inference, result: AuditResult) -> str:
     row = _rows_of(found, rate.column, rate.attacker, rate.score)[0]
     weighted = ", weighted by rarity" if rate.score == "rarity_weighted" else ""
     return (
-        f"Inference rate: {inference_words(found, k)}. The value of {named(rate.column)} is guessed right for "
-        f"{in_words(row.originals, k=k, of='')} of the originals and {in_words(row.controls, k=k, of='')} of the "
+        f"Inference rate: {inference_words(found, k)}. The value of {mark_name(rate.column)} is guessed right for "
+        f"{share_words(row.originals, k=k, of='')} of the originals and {share_words(row.controls, k=k, of='')} of the "
         f"controls{weighted}, by the attacker {ATTACKERS[rate.attacker]}. The rate is the difference, relative to the "
         f"share of controls that are not guessed right. {_largest(rate.among)}{POPULATION}"
     )
@@ -99,24 +109,24 @@ def _largest(among: int | None) -> str:
     return f"It is the largest of {among} figures, so it is somewhat too high by itself; its interval allows for that. "
 
 
-def _refusals(secrets: Sequence[SecretInference]) -> str:
-    return "; ".join(f"nothing is attributed for {named(one.column)}: {one.refused}" for one in secrets)
+def _refusals(secrets: Sequence[AttributeInference]) -> str:
+    return "; ".join(f"nothing is attributed for {mark_name(one.column)}: {one.refused}" for one in secrets)
 
 
 def _joint_sentence(found: Reconstruction, result: AuditResult) -> str:
     k, best = result.suppress_below, found.attackers[0]
-    names = ", ".join(map(named, found.columns))
+    names = ", ".join(map(mark_name, found.columns))
     control = (
-        f" of the originals and for {in_words(best.controls, k=k, of='')} of the controls"
+        f" of the originals and for {share_words(best.controls, k=k, of='')} of the controls"
         if best.controls is not None
         else ""
     )
     gain = ""
     if best.attributable is not None:
         ends = bracketed_span(best.attributable_low, best.attributable_high)
-        gain = f"; attributable to the release: {in_words(best.attributable, k=k)}{ends}"
+        gain = f"; attributable to the release: {share_words(best.attributable, k=k)}{ends}"
     return (
-        f"Several secrets at once: {names} are all right for {in_words(best.originals, k=k, of='')}"
+        f"Several secrets at once: {names} are all right for {share_words(best.originals, k=k, of='')}"
         f"{control or ' of the originals'}, by the attacker {ATTACKERS[best.attacker]}{gain}."
     )
 
@@ -124,8 +134,8 @@ def _joint_sentence(found: Reconstruction, result: AuditResult) -> str:
 def _strongest(found: Inference, result: AuditResult) -> ReportTable:
     """For each sensitive column and score, the strongest attacker and the baselines."""
     k = result.suppress_below
-    columns: tuple[Column[tuple[SecretInference, InferenceRow]], ...] = (
-        Column("secret", lambda row: named(row[0].column), "name"),
+    columns: tuple[Column[tuple[AttributeInference, InferenceRow]], ...] = (
+        Column("secret", lambda row: mark_name(row[0].column), "name"),
         Column("score", lambda row: SCORES[row[1].score], "left"),
         Column("strongest attacker", lambda row: ATTACKERS[row[1].attacker], "left"),
         *_guesses(k),
@@ -141,7 +151,7 @@ def _strongest(found: Inference, result: AuditResult) -> ReportTable:
     return table_of("The strongest attacker on each secret", strongest, columns, captioned=True)
 
 
-def _guesses(k: int) -> tuple[Column[tuple[SecretInference, InferenceRow]], ...]:
+def _guesses(k: int) -> tuple[Column[tuple[AttributeInference, InferenceRow]], ...]:
     """The columns with how often an attacker guesses right."""
     return (
         Column("originals", lambda row: percent(row[1].originals, k=k)),
@@ -151,7 +161,7 @@ def _guesses(k: int) -> tuple[Column[tuple[SecretInference, InferenceRow]], ...]
     )
 
 
-def _baseline(one: SecretInference, row: InferenceRow, name: str) -> float | None:
+def _baseline(one: AttributeInference, row: InferenceRow, name: str) -> float | None:
     """How often a baseline guesses right; None if it was not run."""
     found = (item.originals for item in one.baselines if item.score == row.score and item.baseline == name)
     return next(found, None)
@@ -159,8 +169,8 @@ def _baseline(one: SecretInference, row: InferenceRow, name: str) -> float | Non
 
 def _attackers(found: Inference, result: AuditResult) -> ReportTable:
     """Every attacker by accuracy."""
-    columns: tuple[Column[tuple[SecretInference, InferenceRow]], ...] = (
-        Column("secret", lambda row: named(row[0].column), "name"),
+    columns: tuple[Column[tuple[AttributeInference, InferenceRow]], ...] = (
+        Column("secret", lambda row: mark_name(row[0].column), "name"),
         Column("attacker", lambda row: ATTACKERS[row[1].attacker], "left"),
         Column("columns", lambda row: str(row[1].columns)),
         Column("score", lambda row: SCORES[row[1].score], "left"),
@@ -171,10 +181,10 @@ def _attackers(found: Inference, result: AuditResult) -> ReportTable:
 
 
 def _inference_notes(found: Inference) -> tuple[str, ...]:
-    controls = "" if found.asked_controls is None else f" and {counted(found.asked_controls, 'control')}"
+    controls = "" if found.asked_controls is None else f" and {count_phrase(found.asked_controls, 'control')}"
     notes = [
-        f"{counted(found.asked_originals, 'original')}{controls} were asked about. Candidates are those of the "
-        f"attacker {named(found.link)}, which does not compare the secret. The intervals hold together over "
+        f"{count_phrase(found.asked_originals, 'original')}{controls} were asked about. Candidates are those of the "
+        f"attacker {mark_name(found.link)}, which does not compare the secret. The intervals hold together over "
         "attackers, secrets and scores, and over the choice of columns; their coverage was measured in simulated "
         "worlds only. The strongest of several attackers is somewhat too high by itself.",
         "Accuracy is the share of people who are guessed right; by rarity, the rarer a person's value, the more the "
@@ -182,23 +192,23 @@ def _inference_notes(found: Inference) -> tuple[str, ...]:
         + (" The model of controls is trained on some controls, and tested on others." if controls else ""),
     ]
     for one in found.secrets:
-        known = ", ".join(map(named, one.known))
-        notes.append(f"{named(one.column)}: the attacker knows {known}.{_tolerance(one)}")
+        known = ", ".join(map(mark_name, one.known))
+        notes.append(f"{mark_name(one.column)}: the attacker knows {known}.{_tolerance(one)}")
     if found.trained_on is not None:
-        notes.append(f"Models were trained on {counted(found.trained_on, 'released record')}, at most 100,000.")
+        notes.append(f"Models were trained on {count_phrase(found.trained_on, 'released record')}, at most 100,000.")
     if found.not_run:
         names = ", ".join(ATTACKERS[name] for name in found.not_run)
         notes.append(f"Not run: {names}. They need scikit-learn, the extra cvpl[inference].")
     if found.left_out:
         notes.append(
-            f"Not asked: {', '.join(map(named, found.left_out))}. A table lacks the column, or has no value in it."
+            f"Not asked: {', '.join(map(mark_name, found.left_out))}. A table lacks the column, or has no value in it."
         )
     if found.rate is not None and any(one.refused for one in found.secrets):
         notes.append(sentence(_refusals([one for one in found.secrets if one.refused])))
     return tuple(notes)
 
 
-def _tolerance(one: SecretInference) -> str:
+def _tolerance(one: AttributeInference) -> str:
     if one.relative_tolerance is not None:
         return f" A guess is right within {percent(one.relative_tolerance)} of the number."
     if one.tolerance is not None:
@@ -243,7 +253,7 @@ def singled_out_words(found: SinglingOut, k: int) -> str:
     estimate, low, high = rate.estimate, rate.low, rate.high
     if row is not None:
         estimate, low, high = _figures(row)
-    text = f"{in_words(estimate, k=k, of='predicates')}{bracketed_span(low, high)}"
+    text = f"{share_words(estimate, k=k, of='predicates')}{bracketed_span(low, high)}"
     if row is not None and rate.high is not None and (high is None or rate.high > high):
         text += f", at most {percent(rate.high)} for any number of columns"
     return text
@@ -262,7 +272,7 @@ def _singled_out_rate(found: SinglingOut, result: AuditResult) -> str:
         return "No predicate of up to three columns describes exactly one released record."
     text = (
         f"Singled-out rate: {singled_out_words(found, result.suppress_below)}. It is the share of the predicates of "
-        f"{counted(rate.columns, 'column')}, each of which describes exactly one released record, that describe "
+        f"{count_phrase(rate.columns, 'column')}, each of which describes exactly one released record, that describe "
         "exactly one original"
     )
     if rate.basis == "none":
@@ -277,10 +287,10 @@ def _exact(found: SinglingOut, result: AuditResult) -> str:
     k = result.suppress_below
     control = ""
     if exact.control_released is not None:
-        control = f"; of unique controls, that of {in_words(exact.control_released, k=k)}"
+        control = f"; of unique controls, that of {share_words(exact.control_released, k=k)}"
     return (
-        f"{in_words(exact.unique, k=k, of='')} of the originals are unique on the shared columns. The exact row of "
-        f"{in_words(exact.released, k=k, of='')} of them is in the release{control}."
+        f"{share_words(exact.unique, k=k, of='')} of the originals are unique on the shared columns. The exact row of "
+        f"{share_words(exact.released, k=k, of='')} of them is in the release{control}."
     )
 
 
@@ -307,7 +317,7 @@ def _uniques(found: SinglingOut, result: AuditResult) -> ReportTable:
     if found.quasi_identifiers is not None:
         first.append(("all quasi-identifiers", found.quasi_identifiers))
     largest = sorted(found.sets, key=lambda item: (-item.both, -item.original, len(item.columns)))[:_SETS]
-    listed = [*first, *((", ".join(map(named, item.columns)), item) for item in largest if item.original > 0)]
+    listed = [*first, *((", ".join(map(mark_name, item.columns)), item) for item in largest if item.original > 0)]
     columns: tuple[Column[tuple[str, UniqueRecords]], ...] = (
         Column("columns", lambda row: row[0], "left"),
         Column("unique originals", lambda row: percent(row[1].original, k=k)),
@@ -320,15 +330,15 @@ def _uniques(found: SinglingOut, result: AuditResult) -> ReportTable:
 def _singling_out_notes(found: SinglingOut, result: AuditResult) -> tuple[str, ...]:
     notes = [f"Unique in both: an original that is unique, and whose values exactly one released record has. {CHANCE}"]
     if found.quasi_identifiers is not None:
-        names = ", ".join(map(named, found.quasi_identifiers.columns))
+        names = ", ".join(map(mark_name, found.quasi_identifiers.columns))
         notes.append(f"The quasi-identifiers are {names}.")
     if found.sets_left_out:
         notes.append(
-            f"The tables are large: {counted(found.sets_searched, 'set')} of columns were searched, and "
+            f"The tables are large: {count_phrase(found.sets_searched, 'set')} of columns were searched, and "
             f"{found.sets_left_out:,} were not."
         )
     if found.suda is not None:
-        scored = in_words(found.suda.scored, k=result.suppress_below, of="")
+        scored = share_words(found.suda.scored, k=result.suppress_below, of="")
         notes.append(
             "SUDA2 scores an original by the sets of quasi-identifiers that make it unique: 0 means that no set of "
             "fewer than all of them does. The score is higher the fewer columns are needed, and the more such sets "
@@ -383,7 +393,7 @@ def _membership_sentence(found: Membership, result: AuditResult) -> str:
         text += " That cannot be told from chance."
     first = next((rate for rate in found.rates if rate.low is not None), None)
     if first is not None and not _is_chance(first):
-        share = in_words(first.power, k=result.suppress_below, of="")
+        share = share_words(first.power, k=result.suppress_below, of="")
         at, ends = _false_rate(first.false_rate), span(first.low, first.high)
         text += f" At a false-positive rate of {at}, {share} of the people in it are found ({ends})."
     return text
@@ -425,7 +435,8 @@ def _table(found: Membership, result: AuditResult) -> ReportTable:
 def _membership_notes(found: Membership) -> tuple[str, ...]:
     notes = [
         "Found: taken to be in the release, and in it, where the stated share of people who are not in it is taken to "
-        f"be in it too. Measured with {counted(found.controls, 'control')}; each row has the attacker that is best "
+        f"be in it too. Measured with {count_phrase(found.controls, 'control')}; each row has the attacker that is "
+        "best "
         "there, and its interval is corrected for that choice."
     ]
     if all(rate.false_rate >= 0.01 for rate in found.rates):
@@ -466,7 +477,7 @@ def population_section(result: AuditResult) -> ReportSection:
 
 def _population_sentence(result: AuditResult, found: Population) -> str:
     are_in = "is" if found.people == 1 else "are"
-    people = f"{counted(found.people, 'person', 'people')} of a population of {found.size:,} {are_in} in the table"
+    people = f"{count_phrase(found.people, 'person', 'people')} of a population of {found.size:,} {are_in} in the table"
     first = None if result.risk is None else result.risk.false_rate
     read = next((item for item in found.precision if item.false_rate == first and item.low is not None), None)
     if read is None or read.precision is None:

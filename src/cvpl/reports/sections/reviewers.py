@@ -12,9 +12,9 @@ from cvpl.config.attackers import FAMILY
 from cvpl.reports.sections.questions import inference_words, singled_out_words
 from cvpl.reports.sections.section import PAGE, WRITTEN, Column, Output, Remark, ReportSection, ReportTable, table_of
 from cvpl.result import AuditResult, Input
-from cvpl.result.figures import where
+from cvpl.result.figures import group_with_largest_rate
 from cvpl.result.verdict import blind
-from cvpl.wording import UNKNOWN, bracketed_span, is_unseen, named, percent, printable, rounding_in_words
+from cvpl.wording import UNKNOWN, bracketed_span, is_unseen, mark_name, percent, printable, rounding_in_words
 
 NINE_PERCENT = 0.09
 _BELOW, _NOT_BELOW = ": on average below 0.09", ": not below 0.09"
@@ -167,7 +167,7 @@ def _maximum(result: AuditResult) -> Requirement:
         most = found.maximum
         least = "at least " if most.at_least else ""
         share = percent(most.estimate, k=result.suppress_below)
-        value = f"{least}{share}{bracketed_span(most.low, most.high)}, {where(most)}"
+        value = f"{least}{share}{bracketed_span(most.low, most.high)}, {group_with_largest_rate(most)}"
     elif found is not None:
         value = "hidden for every group"
     return Requirement(
@@ -268,7 +268,7 @@ def inputs_table(tables: Iterable[tuple[str, Input]]) -> ReportTable:
     """The input tables with their sizes and checksums."""
     columns: tuple[Column[tuple[str, Input]], ...] = (
         Column("table", lambda row: printable(row[0]), "left"),
-        Column("name", lambda row: named(row[1].name), "left"),
+        Column("name", lambda row: mark_name(row[1].name), "left"),
         Column("rows", lambda row: f"{row[1].rows:,}"),
         Column("columns", lambda row: f"{row[1].columns:,}"),
         Column("SHA-256", lambda row: printable(row[1].sha256 or UNKNOWN), "left", breaks=True),

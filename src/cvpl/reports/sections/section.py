@@ -1,8 +1,8 @@
 """A section of a report as a value: heading, sentences, tables, charts and notes, worded but not laid out.
 
 Every output (page, terminal, Markdown, notebook) renders the same values, so a figure, its interval and its wording are
-the same everywhere. Texts are plain: `typed` and `named` of `cvpl.wording` mark text to type and names from the data,
-and each output escapes in its own way. Charts are drawn only for outputs that show them.
+the same everywhere. Texts are plain: `mark_typed` and `mark_name` of `cvpl.wording` mark text to type and names from
+the data, and each output escapes in its own way. Charts are drawn only for outputs that show them.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from cvpl.reports.sections.top import policy_comparison, shown_attacker
 from cvpl.reports.sections.warnings import FirstWarning, first_warning
 from cvpl.result import AttackerScenario, AuditResult, Input, PolicyOutcome
 from cvpl.result.audit import deciding_reason
-from cvpl.result.figures import LOOK_ALIKES, stands_out, where
-from cvpl.wording import UNKNOWN, count_in, counted, named, percent, points, printable, sentence, span
+from cvpl.result.figures import LOOK_ALIKES, group_with_largest_rate, stands_out
+from cvpl.wording import UNKNOWN, count_in, count_phrase, mark_name, percent, points, printable, sentence, span
 
 _NAMES = 5
 """The sheet names at most this many attackers; the page lists all."""
@@ -119,7 +119,7 @@ def _not_measured(result: AuditResult) -> str:
 
 def _file(item: Input) -> str:
     fingerprint = printable((item.sha256 or UNKNOWN)[:_FINGERPRINT])
-    return f"{named(item.name)}, {counted(item.rows, 'row')}, SHA-256 {fingerprint}"
+    return f"{mark_name(item.name)}, {count_phrase(item.rows, 'row')}, SHA-256 {fingerprint}"
 
 
 State = Literal["met", "not-met", "no-policy", "not-assessable"]
@@ -152,16 +152,16 @@ def verdict_strip(result: AuditResult) -> Strip:
     if result.quick:
         details.append("Quick look: run the full audit before you decide.")
     if result.attacker_scenario is not None:
-        details.append(_limited(result.attacker_scenario))
+        details.append(_scenario_sentence(result.attacker_scenario))
     if result.assumptions is not None:
         details.append(NO_CONFIGURATION)
     return Strip(state, tuple(details))
 
 
-def _limited(found: AttackerScenario) -> str:
+def _scenario_sentence(found: AttackerScenario) -> str:
     """What attackers know in a scenario: its figures hold for them alone."""
     wrong = f", and {percent(found.errors)} of their values are wrong" if found.errors else ""
-    known = f"attackers know {counted(len(found.columns), 'column')}{wrong}"
+    known = f"attackers know {count_phrase(len(found.columns), 'column')}{wrong}"
     return f"Only for the scenario {found.name.replace('_', ' ')}: {known}."
 
 
@@ -185,16 +185,22 @@ def _policy(result: AuditResult, state: State) -> list[str]:
         return [f"No limit was set: the decision is yours.{failed}"]
     if state == "met":
         first, *others = policies
-        more = f" So {'is' if len(others) == 1 else 'are'} {counted(len(others), 'other policy', 'other policies')}."
-        return [f"{_compared(result, first)} Met under the stated attackers.{more if others else ''}"]
+        more = (
+            f" So {'is' if len(others) == 1 else 'are'} {count_phrase(len(others), 'other policy', 'other policies')}."
+        )
+        return [f"{_comparison_sentence(result, first)} Met under the stated attackers.{more if others else ''}"]
     first, *others = [policy for policy in policies if not policy.met]
-    more = f" {sentence(counted(len(others), 'other policy is', 'other policies are') + ' not met')}" if others else ""
+    more = (
+        f" {sentence(count_phrase(len(others), 'other policy is', 'other policies are') + ' not met')}"
+        if others
+        else ""
+    )
     unknown = first.value is None and deciding_reason(first) is None and first.reasons
     reason = f" {sentence(printable(first.reasons[0]))}" if unknown else ""
-    return [f"{_compared(result, first)}{reason}{more}"]
+    return [f"{_comparison_sentence(result, first)}{reason}{more}"]
 
 
-def _compared(result: AuditResult, policy: PolicyOutcome) -> str:
+def _comparison_sentence(result: AuditResult, policy: PolicyOutcome) -> str:
     return sentence(policy_comparison(policy, shown_attacker(result, policy.figure)))
 
 
@@ -282,7 +288,7 @@ def _group(result: AuditResult) -> Card:
         return Card(name, "none stands out", "", f"{highest}, look-alikes included", average, highest)
     least = "at least " if most.at_least else ""
     value = f"{least}{percent(most.estimate, k=k)}"
-    group = where(most)
+    group = group_with_largest_rate(most)
     return Card(name, value, span(most.low, most.high), f"{group}; {meaning}", average, group)
 
 
@@ -335,7 +341,7 @@ def actions(result: AuditResult) -> Actions:
     shown = telling[:MOST]
     rows = tuple(
         Action(
-            named(column),
+            mark_name(column),
             "" if effects.before is None else percent(effects.before, k=k),
             "" if effects.before is None else percent(effects.after(column)),
             points(-effects.drops[column].drop),

@@ -32,7 +32,17 @@ from cvpl.reports.sections.section import (
 )
 from cvpl.reports.sections.warnings import pointer_section, warning_item, warnings_section
 from cvpl.result import SurfaceCell, SurfaceResult, SurfaceSetting
-from cvpl.wording import UNKNOWN, named, percent, printable, rounding_in_words, sentence, span, stopped, typed
+from cvpl.wording import (
+    UNKNOWN,
+    mark_name,
+    mark_typed,
+    percent,
+    printable,
+    rounding_in_words,
+    sentence,
+    span,
+    with_full_stop,
+)
 
 _ONE_DRAW = (
     "This report shows one draw of the mechanism at each setting, under the stated attacker. It certifies nothing: "
@@ -48,13 +58,13 @@ _WIDE = 96
 
 def surface_sections(result: SurfaceResult) -> list[ReportSection]:
     """All sections of the report, from the answer to the provenance."""
-    swept = "the blocking" if result.sweep == "blocking" else named(result.mechanism)
+    swept = "the blocking" if result.sweep == "blocking" else mark_name(result.mechanism)
     gathered = gathered_warnings(result)
     closing = "These are estimates under the stated attacker, no guarantee. Audit every table before you release it."
     return [
         ReportSection(
             TITLE,
-            f"Risk surface of {swept} on {named(result.inputs['original'].name)}",
+            f"Risk surface of {swept} on {mark_name(result.inputs['original'].name)}",
             sentences=(Remark(surface_answer(result)),),
             outputs=EVERYWHERE,
         ),
@@ -86,7 +96,7 @@ def _settings(result: SurfaceResult) -> ReportSection:
         varied, heading = "blocking", f"{name} and utility, the coarsest blocking first"
     k, target = result.suppress_below, "" if result.target is None else f"meets {result.target.rate:.4g}"
     columns: tuple[Column[SurfaceSetting], ...] = (
-        Column(varied, lambda row: named(str(row.strength)), "name"),
+        Column(varied, lambda row: mark_name(str(row.strength)), "name"),
         Column("linked", lambda row: percent(row.linkage_rate.estimate, k=k), least_width=_WIDE),
         Column("control", partial(_control_rate, k), least_width=_WIDE),
         Column(figure_shown(result), lambda row: percent(figure_of(result, row)[0], k=k)),
@@ -125,7 +135,7 @@ def _doubts(result: SurfaceResult) -> ReportSection:
     low = [row for row in result.settings if limit is None or (row.shown.estimate or 0.0) <= limit]
     doubted = [row for row in low if row.doubts]
     items = tuple(
-        Item(stopped(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
+        Item(with_full_stop(f"{printable(str(row.strength))}: {printable('; '.join(row.doubts))}")) for row in doubted
     )
     return ReportSection("doubts", "Why a low figure does not count", level=3, items=items, outputs=REPORTS)
 
@@ -139,7 +149,7 @@ def _cells(result: SurfaceResult) -> list[ReportSection]:
     if not widest:
         none = "There is no heat map: without a threshold, a control or true matches, no rate can be computed."
         return [ReportSection("cells", heading, figures=(figure,), without_figure=none, folded=PAGE)]
-    columns: list[Column[SurfaceSetting]] = [Column("", lambda row: named(str(row.strength)), "left")]
+    columns: list[Column[SurfaceSetting]] = [Column("", lambda row: mark_name(str(row.strength)), "left")]
     columns += [Column(f"{_axis_value(cell)}  ", partial(_cell, at)) for at, cell in enumerate(widest)]
     # On a page, the same numbers are in the table under the chart, with words instead of marks.
     table = table_of(heading, result.settings, columns, outputs=TERMINAL, spread=True)
@@ -172,7 +182,7 @@ def _axis_value(cell: SurfaceCell) -> str:
 def _steps(result: SurfaceResult) -> list[str]:
     steps = []
     if result.target is not None and result.target.weakest is not None:
-        strength, how = printable(str(result.target.weakest.strength)), typed("attacker: default")
+        strength, how = printable(str(result.target.weakest.strength)), mark_typed("attacker: default")
         steps.append(f"Make the release at {strength}, and audit it with {how} before you release it.")
     elif result.target is not None and result.sweep == "mechanism":
         steps.append("Try stronger settings or another mechanism: none of these stays at or below the target.")

@@ -34,21 +34,21 @@ from cvpl.wording import (
     BELOW_ZERO,
     FIGURES,
     bracketed_span,
-    counted,
-    in_words,
-    named,
+    count_phrase,
+    mark_name,
+    mark_typed,
     percent,
     printable,
     sentence,
+    share_words,
     span,
-    stopped,
-    typed,
+    with_full_stop,
 )
 
 
 def answer_section(result: AuditResult) -> ReportSection:
     """The audited tables and the verdict."""
-    names = {role: named(item.name) for role, item in result.inputs.items()}
+    names = {role: mark_name(item.name) for role, item in result.inputs.items()}
     kind = "Quick look" if result.quick else "Linkage audit"
     return ReportSection(
         TITLE,
@@ -81,7 +81,7 @@ def quick_section(result: AuditResult) -> ReportSection:
             f"All {result.picked.among} attackers were tried on a part of the release, and the strongest "
             f"{len(result.attackers)} searched all of it. "
         )
-    text += f"The full audit: {typed(command(result))}"
+    text += f"The full audit: {mark_typed(command(result))}"
     return ReportSection("quick", sentences=(Remark(text, "notice"),), outputs=EVERYWHERE)
 
 
@@ -117,9 +117,9 @@ def explanation_section(result: AuditResult) -> ReportSection:
 def setting(result: AuditResult) -> str:
     """The scenario: the sizes of the tables, and whether the true matches are known."""
     counts = {role: item.rows for role, item in result.inputs.items()}
-    text = f"Scenario {result.scenario}: {counted(counts['original'], 'original')}, "
-    text += counted(counts["protected"], "released record")
-    in_control = counted(counts.get("control", 0), "person", "people")
+    text = f"Scenario {result.scenario}: {count_phrase(counts['original'], 'original')}, "
+    text += count_phrase(counts["protected"], "released record")
+    in_control = count_phrase(counts.get("control", 0), "person", "people")
     text += f", {in_control} in the control" if "control" in counts else ", no control"
     truth = {
         "simulation": "the true matches are known",
@@ -172,7 +172,7 @@ def policy_comparison(policy: PolicyOutcome, shown: str | None = None) -> str:
     rule = f"{end}{name} must be {limit}"
     reason = deciding_reason(policy)
     if reason is not None:
-        return f"{stopped(printable(reason))} The rule: {rule}"
+        return f"{with_full_stop(printable(reason))} The rule: {rule}"
     if policy.value is None:
         return f"{rule} and is not known"
     attacker = "" if shown is None or policy.attacker in (None, shown) else f" (attacker {printable(policy.attacker)})"
@@ -212,15 +212,16 @@ def _risk(result: AuditResult) -> list[str]:
     if risk.basis == "true_matches" or risk.false_rate is None or risk.power is None:
         hits = next((row.top1_hit_rate for row in result.attackers if row.name == risk.attacker), None)
         return [
-            f"Risk {in_words(risk.estimate, k=k)}{interval}, based on the true matches because there is no usable "
+            f"Risk {share_words(risk.estimate, k=k)}{interval}, based on the true matches because there is no usable "
             "control.",
-            f"For {who}, the best candidate is the right person for {in_words(hits, k=k)}; the risk is the part of "
+            f"For {who}, the best candidate is the right person for {share_words(hits, k=k)}; the risk is the part of "
             "this beyond a blind guess.",
         ]
     comma = "," if risk.among > 1 else ""
     text = (
-        f"Risk {in_words(risk.estimate, k=k)}{interval}: {who}{comma} links {in_words(risk.power, k=k, of='')} of the "
-        f"originals when it links {risk.false_rate:.0%} of the control."
+        f"Risk {share_words(risk.estimate, k=k)}{interval}: {who}{comma} links "
+        f"{share_words(risk.power, k=k, of='')} of "
+        f"the originals when it links {risk.false_rate:.0%} of the control."
     )
     found = [text]
     if risk.among > 1:
@@ -240,7 +241,7 @@ def _not_counted(result: AuditResult) -> list[str]:
     k = result.suppress_below
     larger = [row for row in result.attackers if row.disqualified and _estimate(row) > result.risk.estimate]
     return [
-        f"Attacker '{printable(row.name)}' has a risk of {in_words(_estimate(row), k=k)} and does not count: "
+        f"Attacker '{printable(row.name)}' has a risk of {share_words(_estimate(row), k=k)} and does not count: "
         f"{printable(row.disqualified[0])}."
         for row in larger
     ]
@@ -257,20 +258,20 @@ def _threshold_sentence(result: AuditResult) -> list[str]:
         return []
     k = result.suppress_below
     least = "at least " if result.lower_bound else ""
-    linked = f"{least}{in_words(rate.estimate, k=k)}{bracketed_span(rate.low, rate.high)}"
+    linked = f"{least}{share_words(rate.estimate, k=k)}{bracketed_span(rate.low, rate.high)}"
     text = f"At threshold {result.threshold:.4g}, this attacker links {linked} of the originals"
     control, attributable = result.control, result.attributable_rate
     if control is not None and control.rate is not None:
-        text += f" and {in_words(control.rate, k=k, of='')} of the control"
+        text += f" and {share_words(control.rate, k=k, of='')} of the control"
     if attributable is not None and attributable.estimate is not None:
-        text += f"; {_attributed(attributable, k)}"
+        text += f"; {_attributable_in_words(attributable, k)}"
         if attributable.basis == "own_match_left_out":
             text += ", with each original's own match left out instead of a control"
     return [f"{text}. These are the figures of the CVPL paper; they do not affect the verdict."]
 
 
-def _attributed(rate: Attributable, k: int) -> str:
-    interval, text = bracketed_span(rate.low, rate.high), in_words(rate.estimate, k=k)
+def _attributable_in_words(rate: Attributable, k: int) -> str:
+    interval, text = bracketed_span(rate.low, rate.high), share_words(rate.estimate, k=k)
     if rate.low is not None and rate.low <= 0:
         return f"the attributable rate, {text}{interval}, cannot be distinguished from 0"
     if text == BELOW_ZERO:
@@ -290,7 +291,7 @@ def scenario_section(result: AuditResult) -> ReportSection:
         Column("", lambda row: row[0], "left"),
         Column("in this scenario", lambda row: row[1], "left"),
     )
-    columns = ", ".join(map(named, found.columns))
+    columns = ", ".join(map(mark_name, found.columns))
     errors = "none" if not found.errors else f"{percent(found.errors)} of the values they know are another person's"
     rows = (
         ("attacker", found.who),
@@ -324,7 +325,7 @@ def _answer(result: AuditResult, found: AttackerScenario) -> str:
     k = result.suppress_below
     if found.answer == "best_candidate" and result.best_candidate is not None:
         best = result.best_candidate
-        share, right = in_words(best.estimate, k=k, of=""), "how often the best candidate is the right person"
+        share, right = share_words(best.estimate, k=k, of=""), "how often the best candidate is the right person"
         return f"Its figure is {right}: for {share} of the people{bracketed_span(best.low, best.high)}."
     if found.answer == "lowest_false_rate" and result.membership is not None:
         rate = next((item for item in result.membership.rates if item.low is not None), None)
@@ -333,12 +334,12 @@ def _answer(result: AuditResult, found: AttackerScenario) -> str:
     risk = result.risk
     if risk is None:
         return "It has no figure: there is neither a control nor a known match."
-    return f"Its figure is the risk: {in_words(risk.estimate, k=k)}{bracketed_span(risk.low, risk.high)}."
+    return f"Its figure is the risk: {share_words(risk.estimate, k=k)}{bracketed_span(risk.low, risk.high)}."
 
 
 def _lowest(rate: MembershipRate, k: int) -> str:
     at = f"{rate.false_rate:.1%}" if rate.false_rate < 0.01 else f"{rate.false_rate:.0%}"
-    share = f"{in_words(rate.power, k=k, of='')} of the people{bracketed_span(rate.low, rate.high)}"
+    share = f"{share_words(rate.power, k=k, of='')} of the people{bracketed_span(rate.low, rate.high)}"
     text = f"its figure is the share found where few others are: {share} at {at}"
     if rate.precision is not None:
         text += f"; {percent(rate.precision)} of those found are in the release"
@@ -358,14 +359,14 @@ def assumptions_section(assumptions: Assumptions | None, outputs: frozenset[Outp
     if assumptions is None:
         return ReportSection("assumptions")
     columns: tuple[Column[AssumedColumn], ...] = (
-        Column("column", lambda item: named(item.column), "name"),
+        Column("column", lambda item: mark_name(item.column), "name"),
         Column("used as", _role_and_type, "left"),
         Column("why", _reason, "left"),
     )
     doubtful_first = sorted(assumptions.columns, key=lambda item: item.doubt is None)
     text = (
         "There was no configuration, so roles and types are guesses, and the figures are only as good as they are. "
-        f"Correct what is wrong in the {typed('audit.yaml')} that was used, and audit again with it."
+        f"Correct what is wrong in the {mark_typed('audit.yaml')} that was used, and audit again with it."
     )
     return ReportSection(
         "assumptions",
@@ -381,18 +382,18 @@ def brief_assumptions(assumptions: Assumptions) -> ReportSection:
     """The roles with their columns, and the columns to check first; for the terminal, before a short summary."""
     roles: dict[str, list[str]] = {}
     for item in assumptions.columns:
-        roles.setdefault(item.role.replace("_", "-"), []).append(named(item.column))
-    doubtful = [named(item.column) for item in assumptions.columns if item.doubt is not None]
+        roles.setdefault(item.role.replace("_", "-"), []).append(mark_name(item.column))
+    doubtful = [mark_name(item.column) for item in assumptions.columns if item.doubt is not None]
     lists = "; ".join(f"{role}: {_names(found)}" for role, found in roles.items())
     check = f" Check first: {_names(doubtful)}." if doubtful else ""
-    text = f"No configuration: roles and types are guesses (reasons: {typed('--details')}).{check}"
+    text = f"No configuration: roles and types are guesses (reasons: {mark_typed('--details')}).{check}"
     sentences = (*_unread(assumptions), Remark(text, "notice"), Remark(f"{lists}."))
     return ReportSection("assumptions", sentences=sentences, outputs=TERMINAL)
 
 
 def _unread(assumptions: Assumptions) -> tuple[Remark, ...]:
     """The first sentence, if the release has labels that nothing explains: a low risk does not say that it is safe."""
-    names = [named(item.column) for item in assumptions.columns if item.unread]
+    names = [mark_name(item.column) for item in assumptions.columns if item.unread]
     if not names:
         return ()
     text = (

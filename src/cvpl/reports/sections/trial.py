@@ -28,16 +28,16 @@ from cvpl.reports.sections.warnings import finding_lines, pointer_section, warni
 from cvpl.result import TrialResult, TrialRound
 from cvpl.wording import (
     UNKNOWN,
-    in_words,
-    named,
+    mark_name,
+    mark_typed,
     percent,
     points,
     printable,
     rounding_in_words,
     sentence,
+    share_words,
     span,
-    stopped,
-    typed,
+    with_full_stop,
 )
 
 _WIDE = 90
@@ -54,13 +54,13 @@ def trial_sections(result: TrialResult) -> list[ReportSection]:
     return [
         ReportSection(
             TITLE,
-            f"Trial of {mechanism_name(result)} on {named(result.inputs['original'].name)}",
+            f"Trial of {mechanism_name(result)} on {mark_name(result.inputs['original'].name)}",
             sentences=(Remark(trial_answer(result)),),
             outputs=EVERYWHERE,
         ),
         ReportSection("setting", sentences=(Remark(trial_setting(result), "quiet"),), outputs=REPORTS),
         _alarm(result),
-        _unseen(result),
+        _unseen_section(result),
         _policies(result),
         pointer_section(result.warnings, len(result.warnings)),
         assumptions_section(result.assumptions),
@@ -95,7 +95,7 @@ def _alarm(result: TrialResult) -> ReportSection:
     return ReportSection("alarm", sentences=(Remark(text, "alarm"),), outputs=EVERYWHERE)
 
 
-def _unseen(result: TrialResult) -> ReportSection:
+def _unseen_section(result: TrialResult) -> ReportSection:
     """What the attackers cannot see in the releases, and what to do."""
     lines = finding_lines(result.preflight, result.suppress_below)
     remarks = tuple(Remark(line, "alarm" if closes else "plain") for closes, line in lines)
@@ -141,7 +141,7 @@ def _rounds(result: TrialResult) -> ReportSection:
         Column("top-1", lambda item: percent(item.top1_hit_rate, k=k), shown=known),
     )
     failed = tuple(
-        Item(stopped(f"Round {item.number} failed: {printable(item.failed.reason)}"))
+        Item(with_full_stop(f"Round {item.number} failed: {printable(item.failed.reason)}"))
         for item in result.rounds
         if item.failed is not None
     )
@@ -163,8 +163,8 @@ def _exposure(result: TrialResult) -> ReportSection:
     if found.top_inside is not None:
         text += (
             f" The tenth who are linked most often in one half of the rounds are linked in "
-            f"{in_words(found.top_inside, k=k, of='')} of the others when they are in, and in "
-            f"{in_words(found.top_outside, k=k, of='')} when they are out."
+            f"{share_words(found.top_inside, k=k, of='')} of the others when they are in, and in "
+            f"{share_words(found.top_outside, k=k, of='')} when they are out."
         )
     heading = "How often people are linked"
     table = table_of(
@@ -222,7 +222,7 @@ def _attackers(result: TrialResult) -> ReportSection:
         "Attackers",
         result.attackers,
         (
-            Column("attacker", lambda row: named(row.name), "name"),
+            Column("attacker", lambda row: mark_name(row.name), "name"),
             Column(f"power at {rate:.0%}", lambda row: percent(row.power, k=k)),
             Column("interval", lambda row: span(row.low, row.high)),
             Column("top-1", lambda row: percent(row.top1_hit_rate, "", k=k), least_width=_WIDE),
@@ -347,8 +347,9 @@ def _trial_steps(result: TrialResult) -> list[str]:
     risk = result.risk
     if risk is None:
         return [
-            "Do not base a decision on this trial: no attacker can distinguish people in the releases. Compare only "
-            f"columns that they have, and let attackers coarsen their data like them ({typed('alignment: release')})."
+            "Do not base a decision on this trial: no attacker can distinguish people in the releases. Compare "
+            "only columns that they have, and let attackers coarsen their data like them "
+            f"({mark_typed('alignment: release')})."
         ]
     steps = [*_budget_steps(result), *_failure_steps(result)]
     if result.preflight:
@@ -359,7 +360,7 @@ def _trial_steps(result: TrialResult) -> list[str]:
     if risk.low > 0:
         steps.append(
             "Strengthen the mechanism, or release fewer columns, and run the trial again with the same seed. "
-            f"{typed('cvpl audit')} of one release shows which columns give people away."
+            f"{mark_typed('cvpl audit')} of one release shows which columns give people away."
         )
     if risk.high - risk.low > _WIDE_INTERVAL:
         more = "more rounds" if len(result.finished) < _FEW_ROUNDS else "more people or more rounds"
@@ -367,11 +368,11 @@ def _trial_steps(result: TrialResult) -> list[str]:
     steps += _people_steps(result)
     steps.append(
         "These figures are for releases made from half of the people. Audit the release that you will publish as well "
-        f"({typed('cvpl audit')}): it is one more draw, and made from all of them."
+        f"({mark_typed('cvpl audit')}): it is one more draw, and made from all of them."
     )
     if result.budget is None:
         steps.append(
-            f"If the mechanism states a privacy budget, hold it against the rounds: {typed('--epsilon NUMBER')}."
+            f"If the mechanism states a privacy budget, hold it against the rounds: {mark_typed('--epsilon NUMBER')}."
         )
     return steps
 

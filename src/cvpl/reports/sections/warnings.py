@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 from cvpl.reports.sections.section import EVERYWHERE, PAGE, REPORTS, Item, Output, Remark, ReportSection
 from cvpl.result import AuditResult, Finding, Warning_
-from cvpl.wording import counted, in_words, printable, sentence, typed
+from cvpl.wording import count_phrase, mark_typed, printable, sentence, share_words
 
 WARNINGS = "warnings"
 """The anchor of the warnings."""
 _HOW = {
     "base_rate_unknown": (
-        f"How: {typed('cvpl audit ... --control FILE')}, or {typed('control: {file: FILE}')} in the configuration."
+        f"How: {mark_typed('cvpl audit ... --control FILE')}, or {mark_typed('control: {file: FILE}')} in the "
+        "configuration."
     ),
     "top1_above_rate": "Do not rely on the linkage rate alone; use the top-1 hit rate here.",
     "blocking_recall_near_zero": (
-        f"How: {typed('blocking: compatible')} if values are generalized, coarser {typed('block')} rules, or "
-        f"{typed('blocking: none')}."
+        f"How: {mark_typed('blocking: compatible')} if values are generalized, coarser {mark_typed('block')} rules, or "
+        f"{mark_typed('blocking: none')}."
     ),
 }
 
@@ -26,7 +27,7 @@ _HOW = {
 def pointer_section(warnings: Iterable[Warning_], count: int, outputs: frozenset[Output] = EVERYWHERE) -> ReportSection:
     """The number of warnings and their rules, for the top of reports that show the warnings further down or not."""
     rules = ", ".join(dict.fromkeys(printable(warning.rule) for warning in warnings))
-    text = f"{counted(count, 'warning')} ({rules}): read {'it' if count == 1 else 'them'} before using a figure."
+    text = f"{count_phrase(count, 'warning')} ({rules}): read {'it' if count == 1 else 'them'} before using a figure."
     remarks = (Remark(text, "notice", link=WARNINGS),) if count else ()
     return ReportSection("warned", sentences=remarks, outputs=outputs)
 
@@ -100,19 +101,19 @@ class FirstWarning:
 
 def first_warning(result: AuditResult) -> FirstWarning | None:
     """A finding that closes the gate, or else the warning that changes the answer most; None if there is neither."""
-    closing, ranked, doubtful = _closing(result), _ranked(result), doubtful_lines(result)
+    closing, ranked, doubtful = _closing(result), _rank_warnings(result), doubtful_lines(result)
     if closing:
-        others = [counted(len(closing) - 1, "other finding")] if len(closing) > 1 else []
-        others += [counted(len(ranked), "warning")] if ranked else []
+        others = [count_phrase(len(closing) - 1, "other finding")] if len(closing) > 1 else []
+        others += [count_phrase(len(ranked), "warning")] if ranked else []
         return FirstWarning("A check fails, and closes the gate", (closing[0],), _more(others))
     if doubtful:
-        others = [counted(len(ranked), "warning")] if ranked else []
+        others = [count_phrase(len(ranked), "warning")] if ranked else []
         return FirstWarning("Are the declared identities right?", tuple(doubtful), _more(others))
     if not ranked:
         return None
     item = warning_item(ranked[0])
     advice = tuple(line for line in item.more if line != ranked[0].docs)
-    others = [counted(len(ranked) - 1, "other warning")] if len(ranked) > 1 else []
+    others = [count_phrase(len(ranked) - 1, "other warning")] if len(ranked) > 1 else []
     return FirstWarning("The warning to read first", (item.text, *advice), _more(others))
 
 
@@ -120,7 +121,7 @@ def serious_lines(result: AuditResult) -> list[tuple[str, str]]:
     """All findings that close the gate, by the rule `gate`, and all warnings with their rules, the first ones first."""
     findings = [(GATE, f"Closes the gate: {line}") for line in _closing(result)]
     findings += [("truth_doubtful", line) for line in doubtful_lines(result)]
-    return findings + [(warning.rule, warning_item(warning).text) for warning in _ranked(result)]
+    return findings + [(warning.rule, warning_item(warning).text) for warning in _rank_warnings(result)]
 
 
 def _closing(result: AuditResult) -> list[str]:
@@ -133,7 +134,7 @@ def doubtful_lines(result: AuditResult) -> list[str]:
     return [line for _, line in finding_lines(found, result.suppress_below)]
 
 
-def _ranked(result: AuditResult) -> list[Warning_]:
+def _rank_warnings(result: AuditResult) -> list[Warning_]:
     place = {rule: at for at, rule in enumerate(_ORDER)}
     return sorted(result.warnings, key=lambda warning: place.get(warning.rule, len(_ORDER)))
 
@@ -159,7 +160,7 @@ def finding_lines(findings: Sequence[Finding], k: int) -> list[tuple[bool, str]]
     if unchanged:
         ordered = sorted(unchanged, key=lambda finding: -(finding.share or 0.0))
         shares = ", ".join(
-            f"{printable(finding.column or '')} {in_words(finding.share, k=k, of='values')}" for finding in ordered
+            f"{printable(finding.column or '')} {share_words(finding.share, k=k, of='values')}" for finding in ordered
         )
         lines.append((False, f"Unchanged values in corresponding rows: {shares}."))
     return lines

@@ -19,7 +19,7 @@ from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.cells.layout import EXACT, RANGE, CellColumns, lay_out
 from cvpl.search.cells.tree import GAIN, HIGH, LOW, MASK, MOST, REST, SUMMARY, Summaries, similar_order, summarize
 from cvpl.search.tree.simd import LANES, add_agreement, add_summary, at_least, highest, load, lowest_bit, store, zero
-from cvpl.search.two_best import ROOM, insert, skipped, write
+from cvpl.search.two_best import ROOM, insert, is_skipped, write
 
 Array = Any
 Ints = NDArray[np.int64]
@@ -69,7 +69,7 @@ class CellTree:
         first, last = (np.searchsorted(skip_query, queries, side) for side in ("left", "right"))
         failed = np.zeros(len(queries), dtype=np.bool_)
         _search(
-            *_asked(scorer, queries),
+            *_query_codes(scorer, queries),
             *self.columns,
             self.scale,
             *self.summaries,
@@ -90,7 +90,7 @@ class CellTree:
         return queries[failed]
 
 
-def _asked(scorer: CellScorer, queries: Ints) -> tuple[Words, Words, Array, Array]:
+def _query_codes(scorer: CellScorer, queries: Ints) -> tuple[Words, Words, Array, Array]:
     """For each query and column: the codes, pieces or labels that agree (1, 0: none), and the weights of exact ones.
 
     The weight of a disagreement is NaN where the query has no value.
@@ -310,7 +310,7 @@ def _search(
             while members:
                 place = child * LANES + lowest_bit(members)
                 members &= members - 1
-                if place < count and not skipped(numbered[place], skip_first[query], skip_last[query], skips):
+                if place < count and not is_skipped(numbered[place], skip_first[query], skip_last[query], skips):
                     score = _score(
                         codes[place],
                         low,

@@ -42,7 +42,7 @@ def similar_order(columns: CellColumns, codes: Words) -> Words:
             middle = columns.first[cells] + columns.last[cells] if len(columns.first) else 0
             keys[column] = np.where(there >= 0, middle, -1)
     order = np.arange(len(codes), dtype=np.int32)
-    _cut(keys, order)
+    _cut_records(keys, order)
     return order
 
 
@@ -137,7 +137,7 @@ def sort_in_two(held: Array, members: Array, first: int) -> None:
 
 
 @njit(nogil=True, cache=True)
-def _cut(keys: Array, order: Array) -> None:
+def _cut_records(keys: Array, order: Array) -> None:
     """Cut the records in two repeatedly, at multiples of powers of sixteen, so that a node lies within a part.
 
     A part is cut along the column in which it differs most; one that was used before counts less, so that parts become
@@ -216,7 +216,7 @@ def _summarize_records(codes: Array, exact: int, cells: Array, nodes: Array) -> 
         for column in range(width):
             at = (node // LANES * width + column) * SUMMARY + node % LANES
             if column >= exact:
-                _widen(nodes, at, cells, (node * (width - exact) + column - exact) * SUMMARY + lane)
+                _widen_summary(nodes, at, cells, (node * (width - exact) + column - exact) * SUMMARY + lane)
                 continue
             code = codes[place, column]
             if code < 0:
@@ -234,11 +234,11 @@ def _summarize_nodes(width: int, size: int, below: Array, above: Array) -> None:
         parent = node // LANES
         for column in range(width):
             source = (parent * width + column) * SUMMARY + node % LANES
-            _widen(above, (parent // LANES * width + column) * SUMMARY + parent % LANES, below, source)
+            _widen_summary(above, (parent // LANES * width + column) * SUMMARY + parent % LANES, below, source)
 
 
 @njit(nogil=True, cache=True)
-def _widen(above: Array, at: int, below: Array, source: int) -> None:
+def _widen_summary(above: Array, at: int, below: Array, source: int) -> None:
     """Let a summary allow what another one allows."""
     above[at + LOW] = min(above[at + LOW], below[source + LOW])
     above[at + HIGH] = max(above[at + HIGH], below[source + HIGH])

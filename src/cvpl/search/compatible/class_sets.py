@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import LimitError
-from cvpl.tables.keys import STEP, Keys, mixed
+from cvpl.tables.keys import STEP, Keys, mix_bits
 
 Ints = NDArray[np.int64]
 
@@ -77,7 +77,7 @@ class ClassSets:
         keys = _without_repeats(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
         kind, member = keys // max(1, classes), keys % max(1, classes)
         starts = np.searchsorted(kind, np.arange(kinds + 1))
-        marks = [_sums(_marked(member, salt), starts) for salt in (1, 2)]
+        marks = [_sums(_hash_values(member, salt), starts) for salt in (1, 2)]
         order = np.lexsort([*marks, np.diff(starts)])
         new = np.ones(kinds, dtype=bool)
         for mark in (*marks, np.diff(starts)):
@@ -102,9 +102,9 @@ def _without_repeats(keys: Ints) -> Ints:
     return result
 
 
-def _marked(values: Ints, salt: int) -> Keys:
+def _hash_values(values: Ints, salt: int) -> Keys:
     """A number of 64 bits for each value, with nothing of the order left; two of them tell sets apart for certain."""
-    marks: Keys = mixed(values.astype(np.uint64) + np.uint64((salt - 1) * int(STEP) % (1 << 64)))
+    marks: Keys = mix_bits(values.astype(np.uint64) + np.uint64((salt - 1) * int(STEP) % (1 << 64)))
     return marks
 
 

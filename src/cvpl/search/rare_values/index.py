@@ -32,7 +32,7 @@ from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.machine import threads
 from cvpl.search.rare_values.counting_sort import stable_order
 from cvpl.search.tree.simd import LANES, add_agreement, add_overlap, at_least, load, lowest_bit, store, zero
-from cvpl.search.two_best import ROOM, insert, skipped, write
+from cvpl.search.two_best import ROOM, insert, is_skipped, write
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.int32]
@@ -346,7 +346,7 @@ def _search(
                     other = order[earlier]
                     code = records[place, there[other]]
                     seen |= (code >= first[other]) & (code <= last[other])
-                if seen or skipped(place, skip_first[number], skip_last[number], skips):
+                if seen or is_skipped(place, skip_first[number], skip_last[number], skips):
                     continue
                 score = _score(place, there, records, first, last, agree, otherwise)
                 fits &= insert(score, rows[place], top, who, near, many)
@@ -413,7 +413,7 @@ def _search(
                     while members:
                         place = zone * ZONE + lowest_bit(members)
                         members &= members - 1
-                        if place < count and not skipped(place, skip_first[number], skip_last[number], skips):
+                        if place < count and not is_skipped(place, skip_first[number], skip_last[number], skips):
                             score = _score(place, there, records, first, last, agree, otherwise)
                             fits &= insert(score, rows[place], top, who, near, many)
                     bar = max(bar, min(top[1], top[0] - TIE) - _ROUNDING)

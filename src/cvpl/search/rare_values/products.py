@@ -121,7 +121,7 @@ def _sum(joined: Array, codes: Array, tables: Array, ends: Array, factors: Array
 
 
 @njit(nogil=True, cache=True)
-def _asked(
+def _matching_codes(
     query: Array,
     start: Array,
     first: Array,
@@ -176,7 +176,7 @@ def _sum_all(
             continue
         for group in range(len(members)):
             fill_table(a[query], start, first, last, agree, differ, members[group], sizes, twins, tables[group])
-        _asked(a[query], start, first, last, agree, differ, others, twins, ends, factors)
+        _matching_codes(a[query], start, first, last, agree, differ, others, twins, ends, factors)
         found[query] = _sum(joined, codes, tables, ends, factors, 0, joined.shape[1])
 
 
@@ -218,7 +218,7 @@ def _sum_merged(
     begin, end = np.empty((2, many), np.int64)
     ends, factors, on = np.empty((4, many), np.int64), np.empty((3, many)), np.empty((3, many))
     for query in range(len(a)):
-        _asked(a[query], start, first, last, agree, differ, others, twins, ends, factors)
+        _matching_codes(a[query], start, first, last, agree, differ, others, twins, ends, factors)
         for number in range(many):
             begin[number], end[number] = 0, 0
             if ends[0, number] <= ends[1, number]:

@@ -69,13 +69,13 @@ from cvpl.search.tree.simd import (
     append,
     at_least,
     at_most,
-    below,
-    everywhere,
+    broadcast,
     fetch,
     highest,
     load,
     lowest_bit,
     natural,
+    select_below,
     store,
     zero,
 )
@@ -125,7 +125,7 @@ def _bring(queries: Array, facts: Array, rows: Array, first: int, width: int, fo
 
 
 @njit(nogil=True, inline="always")
-def _open(queries: Array, width: int, boxes: Array, node: int, reach: Array) -> Any:
+def _children_in_reach(queries: Array, width: int, boxes: Array, node: int, reach: Array) -> Any:
     """The children of a node whose box is within reach of any of the four queries, one bit each."""
     base = node * 2 * BOX_PAIRS * LANES
     a = zero()
@@ -133,10 +133,10 @@ def _open(queries: Array, width: int, boxes: Array, node: int, reach: Array) -> 
     for row in range(BOX_PAIRS):
         least, most = load(boxes, base + 2 * row * LANES), load(boxes, base + (2 * row + 1) * LANES)
         place = (width - BOX_PAIRS) + row
-        a = add_gaps(a, everywhere(queries, place), least, most)
-        b = add_gaps(b, everywhere(queries, place + width), least, most)
-        c = add_gaps(c, everywhere(queries, place + 2 * width), least, most)
-        d = add_gaps(d, everywhere(queries, place + 3 * width), least, most)
+        a = add_gaps(a, broadcast(queries, place), least, most)
+        b = add_gaps(b, broadcast(queries, place + width), least, most)
+        c = add_gaps(c, broadcast(queries, place + 2 * width), least, most)
+        d = add_gaps(d, broadcast(queries, place + 3 * width), least, most)
     return at_most(a, reach[0]) | at_most(b, reach[1]) | at_most(c, reach[2]) | at_most(d, reach[3])
 
 
@@ -149,10 +149,10 @@ def _check(queries: Array, width: int, close: Array, leaf: int, loose: Array) ->
     for row in range(CLOSE_PAIRS):
         y = load(close, base + (row + 1) * LANES)
         place = row
-        a = add_products(a, y, everywhere(queries, place))
-        b = add_products(b, y, everywhere(queries, place + width))
-        c = add_products(c, y, everywhere(queries, place + 2 * width))
-        d = add_products(d, y, everywhere(queries, place + 3 * width))
+        a = add_products(a, y, broadcast(queries, place))
+        b = add_products(b, y, broadcast(queries, place + width))
+        c = add_products(c, y, broadcast(queries, place + 2 * width))
+        d = add_products(d, y, broadcast(queries, place + 3 * width))
     return at_least(a, loose[0]) | at_least(b, loose[1]) | at_least(c, loose[2]) | at_least(d, loose[3])
 
 
@@ -166,18 +166,18 @@ def _score_leaf(queries: Array, width: int, close: Array, rest: Array, leaf: int
     for row in range(CLOSE_PAIRS):
         y = load(close, base + (row + 1) * LANES)
         place = row + int(row == CLOSE_PAIRS - 1)
-        a = add_products(a, y, everywhere(queries, place))
-        b = add_products(b, y, everywhere(queries, place + width))
-        c = add_products(c, y, everywhere(queries, place + 2 * width))
-        d = add_products(d, y, everywhere(queries, place + 3 * width))
+        a = add_products(a, y, broadcast(queries, place))
+        b = add_products(b, y, broadcast(queries, place + width))
+        c = add_products(c, y, broadcast(queries, place + 2 * width))
+        d = add_products(d, y, broadcast(queries, place + 3 * width))
     base = leaf * behind * LANES
     for row in range(behind):
         y = load(rest, base + row * LANES)
         place = CLOSE_ROWS + row
-        a = add_products(a, y, everywhere(queries, place))
-        b = add_products(b, y, everywhere(queries, place + width))
-        c = add_products(c, y, everywhere(queries, place + 2 * width))
-        d = add_products(d, y, everywhere(queries, place + 3 * width))
+        a = add_products(a, y, broadcast(queries, place))
+        b = add_products(b, y, broadcast(queries, place + width))
+        c = add_products(c, y, broadcast(queries, place + 2 * width))
+        d = add_products(d, y, broadcast(queries, place + 3 * width))
     store(scores, 0, a)
     store(scores, LANES, b)
     store(scores, 2 * LANES, c)
@@ -185,7 +185,7 @@ def _score_leaf(queries: Array, width: int, close: Array, rest: Array, leaf: int
 
 
 @njit(nogil=True, inline="always")
-def _skipped(starts: Array, skips: Array, query: int, count: int, place: int) -> Any:
+def _is_skipped(starts: Array, skips: Array, query: int, count: int, place: int) -> Any:
     """Whether a place in the tree is not a candidate of a query."""
     found = False
     if query < count:
@@ -195,7 +195,7 @@ def _skipped(starts: Array, skips: Array, query: int, count: int, place: int) ->
 
 
 @njit(nogil=True)
-def _weeded(kept: Array, kept_score: Array, base: int, floor: int) -> int:
+def _remove_low_scores(kept: Array, kept_score: Array, base: int, floor: int) -> int:
     """Remove candidates below the floor from a full shortlist; its length, above SHORTLIST if none was removed."""
     left = 0
     for place in range(base, base + SHORTLIST):
@@ -255,11 +255,11 @@ def shortlist(
         for q in range(TOGETHER):
             if skipping:
                 for lane in range(LANES):
-                    if _skipped(skip_starts, skips, query + q, count, home * LANES + lane):
+                    if _is_skipped(skip_starts, skips, query + q, count, home * LANES + lane):
                         scores[q * LANES + lane] = NOWHERE
             lanes = load(scores, q * LANES)
             best[q] = highest(lanes)
-            second[q] = highest(below(lanes, best[q], NOWHERE))
+            second[q] = highest(select_below(lanes, best[q], NOWHERE))
             doubt, tie = text[q * FACTS], text[q * FACTS + 1]
             floor[q] = max(_ANYWHERE, min(second[q], best[q] - tie) - doubt)
             base = text[q * FACTS + 3]
@@ -281,7 +281,7 @@ def shortlist(
                     more = 0
                     for i in range(amount):
                         node = int(nodes[natural(here + i)])
-                        bits = _open(flat, width, boxes, starts[natural(level)] + node, reach)
+                        bits = _children_in_reach(flat, width, boxes, starts[natural(level)] + node, reach)
                         bits &= ((1 << min(LANES, children[natural(level)] - node * LANES)) - 1) & ~seen
                         more += append(nodes, then + more, node * LANES, bits)
                     opened += amount
@@ -306,11 +306,11 @@ def shortlist(
                     place = lowest_bit(bits)
                     bits &= bits - 1
                     q, score, candidate = place >> _BITS, int(scores[natural(place)]), leaf * LANES + (place & _LANE)
-                    if skipping and _skipped(skip_starts, skips, query + q, count, candidate):
+                    if skipping and _is_skipped(skip_starts, skips, query + q, count, candidate):
                         continue
                     own, base, amount_kept = natural(q), q * SHORTLIST, kept_count[natural(q)]
                     if amount_kept == SHORTLIST:
-                        amount_kept = _weeded(kept, kept_score, base, floor[own])
+                        amount_kept = _remove_low_scores(kept, kept_score, base, floor[own])
                     if amount_kept < SHORTLIST:
                         kept[natural(base + amount_kept)] = candidate
                         kept_score[natural(base + amount_kept)] = score

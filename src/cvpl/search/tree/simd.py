@@ -95,7 +95,7 @@ def store(_: Any, array: Any, index: Any, vector: Any) -> Any:
 
 
 @intrinsic
-def everywhere(_: Any, array: Any, index: Any) -> Any:
+def broadcast(_: Any, array: Any, index: Any) -> Any:
     """array[index] in every lane."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -171,7 +171,7 @@ def highest(_: Any, vector: Any) -> Any:
 
 
 @intrinsic
-def below(_: Any, vector: Any, limit: Any, otherwise: Any) -> Any:
+def select_below(_: Any, vector: Any, limit: Any, otherwise: Any) -> Any:
     """Each lane where it is below the limit, and `otherwise` elsewhere."""
 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
@@ -191,12 +191,12 @@ def _spread_sign(builder: Any, vector: Any) -> Any:
     return builder.ashr(vector, ir.Constant(_VECTOR, [31] * LANES))
 
 
-def _chosen(builder: Any, mask: Any, one: Any, other: Any) -> Any:
+def _select(builder: Any, mask: Any, one: Any, other: Any) -> Any:
     """`one` in the lanes of all ones, `other` in the lanes of 0."""
     return builder.xor(other, builder.and_(builder.xor(one, other), mask))
 
 
-def _outside(builder: Any, least: Any, most: Any, low: Any, high: Any) -> Any:
+def _is_disjoint(builder: Any, least: Any, most: Any, low: Any, high: Any) -> Any:
     """All ones where [least, most] does not meet [low, high]; the differences must fit in 32 bits."""
     return _spread_sign(builder, builder.or_(builder.sub(most, low), builder.sub(high, least)))
 
@@ -209,7 +209,7 @@ def add_agreement(_: Any, total: Any, codes: Any, low: Any, high: Any, agree: An
         total, codes = given[:2]
         low, high, agree, differ = (_splat(builder, builder.trunc(number, _WORD)) for number in given[2:])
         known = builder.not_(_spread_sign(builder, codes))
-        added = _chosen(builder, _outside(builder, codes, codes, low, high), differ, agree)
+        added = _select(builder, _is_disjoint(builder, codes, codes, low, high), differ, agree)
         return builder.add(total, builder.and_(added, known))
 
     return _vector(_vector, _vector, *[types.int64] * 4), code
@@ -222,7 +222,7 @@ def add_overlap(_: Any, total: Any, least: Any, most: Any, low: Any, high: Any, 
     def code(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         total, least, most = given[:3]
         low, high, agree, differ = (_splat(builder, builder.trunc(number, _WORD)) for number in given[3:])
-        return builder.add(total, _chosen(builder, _outside(builder, least, most, low, high), differ, agree))
+        return builder.add(total, _select(builder, _is_disjoint(builder, least, most, low, high), differ, agree))
 
     return _vector(_vector, _vector, _vector, *[types.int64] * 4), code
 
@@ -258,10 +258,10 @@ def add_summary(
         )
         shared = builder.and_(mask, bits)
         shares = _spread_sign(builder, builder.or_(shared, builder.neg(shared)))
-        meets = builder.and_(shares, builder.not_(_outside(builder, first, last, low, high)))
+        meets = builder.and_(shares, builder.not_(_is_disjoint(builder, first, last, low, high)))
         rest = _larger(builder, rest, least)
         gain = _larger(builder, builder.select(builder.icmp_signed("<", gain, most), gain, most), rest)
-        return builder.add(total, _chosen(builder, meets, gain, rest))
+        return builder.add(total, _select(builder, meets, gain, rest))
 
     return _vector(_vector, summaries, *[types.int64] * 6), code
 

@@ -91,9 +91,9 @@ def build_tree(candidates: Floats, *, keep_copies: bool) -> Tree:
         order, along, cuts, height = tree_layout.grow(whole)
     leaves = (len(candidates) + LANES - 1) // LANES
     starts, nodes = tree_layout.levels_above(leaves)
-    close = _aligned(leaves * kernel.CLOSE_ROWS)
-    rest = _aligned(leaves * behind)
-    boxes = _aligned(nodes * 2 * kernel.BOX_PAIRS)
+    close = _align_rows(leaves * kernel.CLOSE_ROWS)
+    rest = _align_rows(leaves * behind)
+    boxes = _align_rows(nodes * 2 * kernel.BOX_PAIRS)
     close.reshape(leaves, -1, LANES)[-1] = 0
     rest.reshape(leaves, -1)[-1] = 0
     close.reshape(leaves, -1, LANES)[-1, 0] = kernel.NOWHERE
@@ -126,7 +126,7 @@ def block_directions(sample: Floats) -> Rotation:
     return Rotation(matrix, shift.astype(np.float32), float(centre @ centre), used)
 
 
-def _aligned(rows: int) -> Words:
+def _align_rows(rows: int) -> Words:
     """Rows of lanes, aligned to a cache line."""
     room = np.empty((rows + 1) * LANES, dtype=np.int32)
     start = (-room.ctypes.data % (4 * LANES)) // 4

@@ -10,7 +10,7 @@ from numba import njit
 from cvpl.search.tree.kernel import BOX_PAIRS, CLOSE, CLOSE_PAIRS, CLOSE_ROWS, FRONT
 from cvpl.search.tree.rounding import SIGN
 from cvpl.search.tree.simd import LANES, natural
-from cvpl.tables.keys import STEP, mixed
+from cvpl.tables.keys import STEP, mix_bits
 
 Array = Any
 """Numba compiles for the given arrays; their types are in the docstrings."""
@@ -233,7 +233,7 @@ def close_boxes(starts: Array, leaves: int, boxes: Array) -> None:
                 boxes[place], boxes[place + _HALVES] = least, most
 
 
-_mixed = njit(nogil=True, cache=True)(mixed)
+_mixed = njit(nogil=True, cache=True)(mix_bits)
 
 
 @njit(nogil=True, cache=True)

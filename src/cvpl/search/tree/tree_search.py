@@ -36,7 +36,7 @@ class WorkCount:
 
 
 @dataclass(frozen=True, eq=False)
-class _Listed:
+class _Shortlists:
     """The shortlists of some queries, one after the other, with their `lengths`, -1 if there were too many."""
 
     queries: Ints
@@ -122,7 +122,7 @@ class TreeSearch:
         query = np.repeat(listed.queries, np.maximum(listed.lengths, 0))
         return query, listed.rows, score, listed.queries[listed.lengths < 0]
 
-    def score_shortlists(self, places: slice | Ints) -> _Listed:
+    def score_shortlists(self, places: slice | Ints) -> _Shortlists:
         """The shortlists of some queries, scored by the formula."""
         tree, rows = self.tree, self.order[places]
         skip_starts, skips = self._skips(rows)
@@ -152,7 +152,7 @@ class TreeSearch:
             room *= 8
         scores = np.empty(written)
         shortlists.score_listed(self.queries, tree.vectors, rows, tree.order, lengths, listed, scores)
-        return _Listed(rows, lengths, listed[:written], scores, work)
+        return _Shortlists(rows, lengths, listed[:written], scores, work)
 
     def _skips(self, rows: Ints) -> tuple[Ints, Ints]:
         """For each of some queries, the left-out places in the tree, one after the other, and their starts."""

@@ -29,6 +29,7 @@ from cvpl.tables.identifiers.values import (
     could_be_address,
     could_be_dialled,
     could_be_id,
+    has_word,
     is_address,
     is_card_number,
     is_checked_number,
@@ -36,12 +37,11 @@ from cvpl.tables.identifiers.values import (
     is_national_id,
     is_phone,
     is_sentence,
-    named,
     share_of_names,
 )
 from cvpl.tables.meaning.protected_values import SUPPRESSED_WORDS
 from cvpl.tables.meaning.reading import ColumnReader
-from cvpl.tables.source.connection import literal, quoted
+from cvpl.tables.source.connection import identifier, literal
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, has_one_type
 
@@ -104,7 +104,7 @@ class _Rule:
         """Return the share of the values that pass; None if the rule does not apply."""
         if sample.different < self.different or len(sample.texts) < self.least:
             return None
-        if self.words is not None and not named(column, self.words):
+        if self.words is not None and not has_word(column, self.words):
             return None
         passed = len(sample.texts)
         needed = max(self.least, self.share * passed)
@@ -411,7 +411,7 @@ class KnownTexts:
         field = source.field(column)
         some = "" if part == 1 else f"WHERE hash({self._chosen_by(source, column)}) % {part} = 0 "
         groups = (
-            f"SELECT {field}, count(*) AS n, min({source.position}) AS place FROM {quoted(source.table)} {some}"
+            f"SELECT {field}, count(*) AS n, min({source.position}) AS place FROM {identifier(source.table)} {some}"
             "GROUP BY 1"
         )
         read = f"SELECT {self._reader.text(source, column)} AS text, n, place FROM groups"
@@ -424,14 +424,14 @@ class KnownTexts:
     def parts(self, source: Source) -> dict[str, int]:
         """Return for each column the part of its values to look at: one in so many, about `MOST_VALUES` in all."""
         counts = ", ".join(f"approx_count_distinct({source.field(column)})" for column in source.types)
-        rows = self._con.execute(f"SELECT {counts} FROM {quoted(source.table)}").fetchall()
+        rows = self._con.execute(f"SELECT {counts} FROM {identifier(source.table)}").fetchall()
         return {column: 1 + int(count) // MOST_VALUES for column, count in zip(source.types, rows[0], strict=True)}
 
     def kept_distinct(self, source: Source, column: str, part: int = 1) -> str:
         """Return the name of a temporary table with `distinct`, made once; `forget` drops it."""
         place = source.table, column, part
         if place not in self._kept:
-            name = quoted(f"distinct texts of {source.table}: {column}, one in {part}")
+            name = identifier(f"distinct texts of {source.table}: {column}, one in {part}")
             self._con.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {self.distinct(source, column, part)}")
             self._kept[place] = name
         return self._kept[place]
@@ -450,7 +450,7 @@ class KnownTexts:
         known = ", ".join(
             f"CASE WHEN {self._known(source, f't{at}')} THEN t{at} END AS {start}{at}" for at in range(len(columns))
         )
-        chosen = f"FROM {quoted(source.table)} WHERE {source.position} IN ({places})"
+        chosen = f"FROM {identifier(source.table)} WHERE {source.position} IN ({places})"
         return f"(SELECT place, {known} FROM (SELECT {source.position} AS place, {read} {chosen}))"
 
     def _chosen_by(self, source: Source, column: str) -> str:

@@ -87,7 +87,7 @@ def is_address(text: str) -> bool:
     """Whether the text is a street with a house number, in English, German, Dutch, French, Spanish, Italian, ..."""
     if text.isascii() and not _DIGIT.search(text):  # every form has a house number
         return False
-    plain = " ".join(folded(text).split())
+    plain = " ".join(fold_text(text).split())
     return 6 <= len(plain) <= 120 and any(form.match(plain) for form in _ADDRESSES)
 
 
@@ -111,7 +111,7 @@ def is_sentence(text: str, least: int = 5) -> bool:
     if len(words) < 0.6 * len(parts):
         return False
     if text.isupper():
-        return any(folded(word) in SMALL_WORDS for word in words)
+        return any(fold_text(word) in SMALL_WORDS for word in words)
     return sum(not word[0].isupper() for word in words) >= 0.4 * len(words)
 
 
@@ -263,7 +263,7 @@ def person(text: str) -> tuple[str, ...] | None:
     parts = [*first.split(), *last.split()]
     if not 1 <= len(parts) <= 6 or not all(_PART.fullmatch(part) for part in parts):
         return None
-    bare = [folded(part.rstrip(".")) for part in parts]
+    bare = [fold_text(part.rstrip(".")) for part in parts]
     kept = [at for at, word in enumerate(bare) if word not in PARTICLES and word not in TITLES]
     # "JEAN DUPONT" and "jean dupont" are names; "Clerk of works" has a lower-case word that no name has.
     cased = text.isupper() or text.islower() or all(parts[at][0].isupper() for at in kept)
@@ -291,14 +291,14 @@ def share_of_names(column: str, texts: Sequence[str], counts: Sequence[int], dif
     if _several_words(people) or _one_word(people, counts):
         return shaped
     if _named_for_anything(column):
-        known = [(words, count) for words, count in zip(people, counts, strict=True) if words and _known(words)]
+        known = [(words, count) for words, count in zip(people, counts, strict=True) if words and _is_known(words)]
         weight = sum(count for _, count in known)
         if different >= _DIFFERENT or (weight >= _SOME_KNOWN * sum(counts) and len(known) >= 3):
             return shaped
     return None
 
 
-def _known(words: Sequence[str]) -> bool:
+def _is_known(words: Sequence[str]) -> bool:
     return words[0] in GIVEN_NAMES or words[-1] in SURNAMES
 
 
@@ -334,7 +334,7 @@ def _named_for_people(column: str) -> bool:
     """Whether the column's name means person names: "surname", "Vorname", "patient_name", "nom de famille"."""
     parts = set(name_parts(column))
     beside = parts - ANY_NAME_WORDS
-    return named(column, PERSON_NAME_WORDS) or bool(parts & ANY_NAME_WORDS and beside and beside <= NAME_QUALIFIERS)
+    return has_word(column, PERSON_NAME_WORDS) or bool(parts & ANY_NAME_WORDS and beside and beside <= NAME_QUALIFIERS)
 
 
 def _named_for_anything(column: str) -> bool:
@@ -350,7 +350,7 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return the text in lower case and without accents, so that "Müller" and "MULLER" are one word."""
     parted = unicodedata.normalize("NFKD", text.lower().translate(_SPECIAL))
     return "".join(letter for letter in parted if not unicodedata.combining(letter))
@@ -359,10 +359,10 @@ def folded(text: str) -> str:
 def name_parts(column: str) -> list[str]:
     """Split a column's name into folded words, in order: "firstName", "PHONE_NR", "n° de téléphone"."""
     apart = re.sub(r"(?<=[a-zà-öø-ÿ0-9])(?=[A-ZÀ-ÖØ-Þ])", " ", column)
-    return re.findall(r"[^\W\d_]+", folded(apart))
+    return re.findall(r"[^\W\d_]+", fold_text(apart))
 
 
-def named(column: str, wanted: frozenset[str]) -> bool:
+def has_word(column: str, wanted: frozenset[str]) -> bool:
     """Whether `wanted` has a word of the column's name, or two or three adjacent words joined: "steuer_id"."""
     parts = name_parts(column)
     runs = ("".join(parts[at : at + length]) for length in (1, 2, 3) for at in range(len(parts) - length + 1))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
 from cvpl.files.reading import FileState
-from cvpl.tables.source.connection import connected, literal, quoted, within_memory
+from cvpl.tables.source.connection import connect, identifier, literal, within_memory
 from cvpl.tables.source.csv_file import delimiter_of, is_csv, raw_records
 from cvpl.tables.source.dialect import guess_dialect
 from cvpl.tables.source.reading_settings import BLANKS, Limits, Reading
@@ -51,22 +51,22 @@ def read_people(path: Path, by: str | None, limits: Limits | None = None) -> Peo
         cure = "Name a .csv, .tsv, .csv.gz, .tsv.gz or .parquet file; write the table as one of them."
         raise InputError([Problem(path.name, "a table of this file format cannot be split", cure)])
     reading = guess_dialect(path, limits).reading
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, path, "people", reading)
         if by is None:
             return PeopleOfTable(np.arange(source.rows), source.rows, reading, source.fingerprint, source.state)
         key = _key(source, by, reading)
-        where = f"FROM {quoted(source.table)} WHERE {key} IS NULL OR {key} = ''"
+        where = f"FROM {identifier(source.table)} WHERE {key} IS NULL OR {key} = ''"
         first, count = con.execute(f"SELECT min({source.position}), count(*) {where}").fetchall()[0]
         if count:
             cure = "Fill it in, or remove these rows: they cannot be assigned to a person."
             raise InputError([Problem(source.name, "the id is empty", cure, by, int(first) + 1, int(count))])
         con.execute(
             f"CREATE TEMP TABLE persons AS SELECT k, row_number() OVER (ORDER BY first) - 1 AS person FROM "
-            f"(SELECT {key} AS k, min({source.position}) AS first FROM {quoted(source.table)} GROUP BY 1)"
+            f"(SELECT {key} AS k, min({source.position}) AS first FROM {identifier(source.table)} GROUP BY 1)"
         )
         found = con.execute(
-            f"SELECT person FROM (SELECT {key} AS k, {source.position} AS place FROM {quoted(source.table)}) "
+            f"SELECT person FROM (SELECT {key} AS k, {source.position} AS place FROM {identifier(source.table)}) "
             "JOIN persons USING (k) ORDER BY place"
         ).fetchnumpy()
         person = np.asarray(found["person"], dtype=np.int64)
@@ -85,15 +85,15 @@ def part(path: Path, reading: Reading, second: NDArray[np.bool_], into: tuple[Pa
 @within_memory
 def check_parts(paths: tuple[Path, Path], reading: Reading, rows: tuple[int, int], by: str | None) -> None:
     """Read the written files again. Raises RuntimeError if a row count is wrong or a person is in both files."""
-    with connected() as con:
+    with connect() as con:
         one, two = (open_source(con, path, f"part {number}", reading) for number, path in enumerate(paths))
         if (one.rows, two.rows) != rows:
             raise RuntimeError("the written files do not have the expected number of rows")
         if by is None:
             return
         shared = con.execute(
-            f"SELECT count(*) FROM {quoted(one.table)} WHERE {_key(one, by, reading)} IN "
-            f"(SELECT {_key(two, by, reading)} FROM {quoted(two.table)})"
+            f"SELECT count(*) FROM {identifier(one.table)} WHERE {_key(one, by, reading)} IN "
+            f"(SELECT {_key(two, by, reading)} FROM {identifier(two.table)})"
         ).fetchall()
         if shared[0][0]:
             raise RuntimeError("a person is in both of the written files")
@@ -135,15 +135,15 @@ def written_csv(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _part_parquet(path: Path, second: NDArray[np.bool_], into: tuple[Path, Path]) -> None:
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, path, "people", Reading())
         _check_names(source)
-        named = ", ".join(f"{source.field(name)} AS {quoted(name)}" for name in source.types)
+        named = ", ".join(f"{source.field(name)} AS {identifier(name)}" for name in source.types)
         for number, side in enumerate((~second, second)):
             target, rows = into[number], np.flatnonzero(side)
             con.register("chosen", {"place": rows})
             con.execute(
-                f"COPY (SELECT {named} FROM {quoted(source.table)} WHERE {POSITION} IN (SELECT place FROM chosen) "
+                f"COPY (SELECT {named} FROM {identifier(source.table)} WHERE {POSITION} IN (SELECT place FROM chosen) "
                 f"ORDER BY {POSITION}) TO {literal(str(target))} (FORMAT parquet)"
             )
             con.unregister("chosen")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cvpl.tables.columns import ColumnSpec
 from cvpl.tables.making.parting import written_csv
 from cvpl.tables.making.staged_table import named_fields
-from cvpl.tables.source.connection import connected, literal, quoted, within_memory
+from cvpl.tables.source.connection import connect, identifier, literal, within_memory
 from cvpl.tables.source.csv_file import delimiter_of, is_csv, raw_records
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, open_source
@@ -53,7 +53,7 @@ def plant(
     """
     target = folder / "with_planted" / table.name
     target.parent.mkdir(mode=0o700)
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, table, "original", reading)
         kinds = {spec.name: spec.type for spec in specs}
         places = {
@@ -81,13 +81,15 @@ def _unusual(
     field, place = source.field(name), source.position
     if ordered is not None:
         value = f"TRY_CAST(CAST({field} AS VARCHAR) AS {ordered})"
-        query = f"SELECT min({place}) AS place FROM {quoted(source.table)} WHERE {value} IS NOT NULL GROUP BY {value}"
+        query = (
+            f"SELECT min({place}) AS place FROM {identifier(source.table)} WHERE {value} IS NOT NULL GROUP BY {value}"
+        )
         found = _places(con, f"{query} ORDER BY {value}")
         if len(found):
             few = max(1, len(found) // EXTREME)
             return rng.choice(np.unique(np.concatenate([found[:few], found[-few:]])), size=count)
     text = f"CAST({field} AS VARCHAR)"
-    query = f"SELECT min({place}) AS place FROM {quoted(source.table)} WHERE {text} <> '' GROUP BY {text}"
+    query = f"SELECT min({place}) AS place FROM {identifier(source.table)} WHERE {text} <> '' GROUP BY {text}"
     found = _places(con, f"{query} ORDER BY count(*), {text}")
     if not len(found):
         return np.zeros(count, dtype=np.int64)
@@ -106,7 +108,7 @@ def _fresh(con: duckdb.DuckDBPyConnection, source: Source, naming: Collection[st
             continue
         text = f"CAST({source.field(name)} AS VARCHAR)"
         whole = f"regexp_full_match({text}, '[0-9]{{1,17}}')"
-        query = f"SELECT bool_and({whole}), max(TRY_CAST({text} AS BIGINT)) FROM {quoted(source.table)}"
+        query = f"SELECT bool_and({whole}), max(TRY_CAST({text} AS BIGINT)) FROM {identifier(source.table)}"
         numbers, largest = con.execute(query).fetchall()[0]
         first = int(largest or 0) + 1
         found[name] = [str(first + at) if numbers else f"made up {at + 1}" for at in range(count)]
@@ -114,7 +116,7 @@ def _fresh(con: duckdb.DuckDBPyConnection, source: Source, naming: Collection[st
 
 
 def _all_rows(source: Source) -> str:
-    return f"SELECT {named_fields(source)} FROM {quoted(source.table)}"
+    return f"SELECT {named_fields(source)} FROM {identifier(source.table)}"
 
 
 def _made_up(source: Source, names: dict[str, list[str]]) -> str:
@@ -124,10 +126,10 @@ def _made_up(source: Source, names: dict[str, list[str]]) -> str:
         field, kind = source.field(name), source.types[name]
         if name in names:
             listed = ", ".join(literal(value) for value in names[name])
-            parts.append(f"CAST(([{listed}])[drawn.made_up + 1] AS {kind}) AS {quoted(name)}")
+            parts.append(f"CAST(([{listed}])[drawn.made_up + 1] AS {kind}) AS {identifier(name)}")
         else:
-            parts.append(f"t{at}.{field} AS {quoted(name)}")
-            joins.append(f"JOIN {quoted(source.table)} AS t{at} ON t{at}.{source.position} = drawn.p{at}")
+            parts.append(f"t{at}.{field} AS {identifier(name)}")
+            joins.append(f"JOIN {identifier(source.table)} AS t{at} ON t{at}.{source.position} = drawn.p{at}")
     return f"SELECT {', '.join(parts)}, drawn.made_up FROM numbered AS drawn {' '.join(joins)} ORDER BY drawn.made_up"
 
 

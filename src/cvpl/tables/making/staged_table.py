@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cvpl.tables.source.connection import connected, literal, quoted, within_memory
+from cvpl.tables.source.connection import connect, identifier, literal, within_memory
 from cvpl.tables.source.csv_file import is_csv
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, is_parquet, open_source
@@ -16,10 +16,10 @@ def stage(original: object, reading: Reading, folder: Path) -> Path:
     if isinstance(original, str | Path) and (is_csv(Path(original)) or is_parquet(Path(original))):
         return Path(original)
     target = folder / "people.parquet"
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, original, "original", reading)
         con.execute(
-            f"COPY (SELECT {named_fields(source)} FROM {quoted(source.table)} ORDER BY {source.position}) "
+            f"COPY (SELECT {named_fields(source)} FROM {identifier(source.table)} ORDER BY {source.position}) "
             f"TO {literal(str(target))} (FORMAT parquet)"
         )
         source.check_unchanged()
@@ -28,4 +28,4 @@ def stage(original: object, reading: Reading, folder: Path) -> Path:
 
 def named_fields(source: Source) -> str:
     """The columns of an opened table under their own names, for SQL."""
-    return ", ".join(f"{source.field(name)} AS {quoted(name)}" for name in source.types)
+    return ", ".join(f"{source.field(name)} AS {identifier(name)}" for name in source.types)

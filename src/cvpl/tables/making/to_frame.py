@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
-from cvpl.laboratory.frame import Coded, Frame
+from cvpl.laboratory.frame import CategoryCodes, Frame
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Numbers, Times
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import names_of
-from cvpl.tables.source.connection import connected, quoted, within_memory
+from cvpl.tables.source.connection import connect, identifier, within_memory
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.source.source import Source, open_source
 from cvpl.wording import did_you_mean
@@ -43,7 +43,7 @@ def read_frame(
     is already an interval.
     """
     problems: list[Problem] = []
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, data, "original", reading)
         reader = ColumnReader(con, reading, problems, [])
         wanted = (*(spec.name for spec in specs), *carried, *guessed)
@@ -89,7 +89,7 @@ class _ByKind:
 
     numbers: dict[str, NDArray[np.float64]]
     times: dict[str, NDArray[np.datetime64]]
-    categories: dict[str, Coded]
+    categories: dict[str, CategoryCodes]
 
 
 @singledispatch
@@ -109,7 +109,7 @@ def _sort_in_times(column: Times, name: str, into: _ByKind) -> None:
 
 @_sort_in.register(Labels)
 def _sort_in_labels(column: Labels, name: str, into: _ByKind) -> None:
-    into.categories[name] = Coded(column.codes, column.labels)
+    into.categories[name] = CategoryCodes(column.codes, column.labels)
 
 
 def _guess(con: duckdb.DuckDBPyConnection, reading: Reading, source: Source, name: str) -> ColumnData:
@@ -123,7 +123,7 @@ def _guess(con: duckdb.DuckDBPyConnection, reading: Reading, source: Source, nam
 
 def _as_it_is(con: duckdb.DuckDBPyConnection, reader: ColumnReader, source: Source, name: str) -> NDArray[np.object_]:
     """Return the texts of a column, None where the cell is missing."""
-    values = con.sql(f"SELECT {reader.text(source, name)} AS v FROM {quoted(source.table)}").fetchnumpy()["v"]
+    values = con.sql(f"SELECT {reader.text(source, name)} AS v FROM {identifier(source.table)}").fetchnumpy()["v"]
     texts: NDArray[np.object_] = np.ma.getdata(values).astype(object)
     texts[np.ma.getmaskarray(values)] = None
     return texts

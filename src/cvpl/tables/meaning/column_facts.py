@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.meaning.labels import LabelRespelling, respelled
+from cvpl.tables.meaning.labels import LabelRespelling, find_respellings
 from cvpl.tables.meaning.protected_values import is_gone
 
 Instants = NDArray[np.datetime64]
@@ -114,7 +114,7 @@ class LabelFacts:
     def spelled(self) -> dict[str, LabelRespelling]:
         """For each table, the labels that differ from an original one only by zero decimals."""
         listed = self._listed
-        return {table: respelled(labels, listed) for table, labels in self.distinct.items()}
+        return {table: find_respellings(labels, listed) for table, labels in self.distinct.items()}
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class LabelCover:
     kind: str
 
 
-def covers(
+def find_covers(
     spec: ColumnSpec, labels: Sequence[str], own: Flags, released: Flags, values: Flags | None = None
 ) -> list[LabelCover]:
     """Every released label that covers others; `own` and `released` say in which table a label occurs.
@@ -75,14 +75,14 @@ def covers(
     there = [int(code) for code in np.flatnonzero(released)]
     foreign = [code for code in there if not own[code]]
     exact = np.flatnonzero(own | ~released if values is None else values).tolist()
-    found = list(_by_levels(spec, labels, there))
-    found += _by_masks(labels, foreign, exact)
-    found += _by_sets(labels, foreign, exact, partial(_covered, spec, labels, exact))
-    found += _by_ranges(labels, foreign, exact)
-    return found or list(_by_beginnings(labels, foreign, there, exact))
+    found = list(_covers_by_level(spec, labels, there))
+    found += _covers_by_mask(labels, foreign, exact)
+    found += _covers_by_set(labels, foreign, exact, partial(_covered_labels, spec, labels, exact))
+    found += _covers_by_range(labels, foreign, exact)
+    return found or list(_covers_by_beginning(labels, foreign, there, exact))
 
 
-def _by_levels(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) -> Iterator[LabelCover]:
+def _covers_by_level(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) -> Iterator[LabelCover]:
     """Labels whose path begins with the released label's."""
     if spec.separator is None and spec.parents is None:
         return
@@ -97,7 +97,7 @@ def _by_levels(spec: ColumnSpec, labels: Sequence[str], there: Sequence[int]) ->
             yield LabelCover(code, members, f"level {len(paths[code])}")
 
 
-def _by_masks(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
+def _covers_by_mask(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
     """Labels that match a mask; masks with stars in the same positions are looked up together."""
     shapes: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
     for code in foreign:
@@ -130,20 +130,24 @@ def _is_beginning(
     return any(labels[code].rstrip("*") not in beginnings for code in codes)
 
 
-def _covered(
+def _covered_labels(
     spec: ColumnSpec, labels: Sequence[str], exact: Sequence[int], texts: Sequence[str]
 ) -> Mapping[str, tuple[int, ...]]:
     """The labels that some other texts cover by levels, as masks or as ranges."""
     known, values = [*labels, *texts], set(exact)
     codes = range(len(labels), len(known))
     found: dict[str, tuple[int, ...]] = {}
-    for cover in (*_by_levels(spec, known, codes), *_by_masks(known, codes, exact), *_by_ranges(known, codes, exact)):
+    for cover in (
+        *_covers_by_level(spec, known, codes),
+        *_covers_by_mask(known, codes, exact),
+        *_covers_by_range(known, codes, exact),
+    ):
         members = tuple(code for code in cover.members if code in values)
         found[known[cover.code]] = found.get(known[cover.code], ()) + members
     return found
 
 
-def _by_sets(
+def _covers_by_set(
     labels: Sequence[str],
     foreign: Sequence[int],
     exact: Sequence[int],
@@ -190,7 +194,7 @@ def _members(parts: Sequence[str], sign: str, place: dict[str, int]) -> tuple[li
     return members, strange
 
 
-def _by_ranges(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
+def _covers_by_range(labels: Sequence[str], foreign: Sequence[int], exact: Sequence[int]) -> Iterator[LabelCover]:
     """Labels that are numbers, in a range of numbers."""
     numbers = {code: _number(labels[code]) for code in exact}
     known = sorted((number, code) for code, number in numbers.items() if number is not None)
@@ -216,7 +220,7 @@ def _number(label: str) -> float | None:
     return found.low if found is not None and found.low == found.high else None
 
 
-def _by_beginnings(
+def _covers_by_beginning(
     labels: Sequence[str], foreign: Sequence[int], there: Sequence[int], exact: Sequence[int]
 ) -> Iterator[LabelCover]:
     """Labels that start with a released one, if all released labels are of one length and nearly all are prefixes.
@@ -261,7 +265,7 @@ def allowed_labels(spec: ColumnSpec, labels: Sequence[str]) -> AllowedLabels:
         named.update(dict.fromkeys(more))  # a member of a set may be a set again
     paths = {label: spec.path(label) for label in named}
     groups = {path[:depth] for path in paths.values() for depth in range(1, len(path))}
-    composed = {label for label in named if _parts(spec, label) or _masked(spec, label)}
+    composed = {label for label in named if _parts(spec, label) or _is_masked(spec, label)}
     leaves = sorted(
         (label for label in named if label not in composed and paths[label] not in groups),
         key=lambda label: (paths[label], label),
@@ -278,7 +282,7 @@ def allowed_labels(spec: ColumnSpec, labels: Sequence[str]) -> AllowedLabels:
     def resolve(label: str) -> set[str]:
         if parts := _parts(spec, label):
             return set().union(*(resolve(part) for part in parts))
-        if _masked(spec, label):
+        if _is_masked(spec, label):
             return _agreeing(label, sorted_leaves)
         found = set(below.get(paths[label], ()))
         if spec.parents is not None:
@@ -308,7 +312,7 @@ def _parts(spec: ColumnSpec, label: str) -> tuple[str, ...] | None:
     return found if all(found) else None
 
 
-def _masked(spec: ColumnSpec, label: str) -> bool:
+def _is_masked(spec: ColumnSpec, label: str) -> bool:
     """Whether some characters of a label are replaced by stars."""
     if spec.parents is not None and label in spec.parents:
         return False
@@ -405,14 +409,14 @@ def _places(routes: Sequence[Route]) -> tuple[dict[str, Route], list[int]]:
         for depth in range(1, len(route)):
             group, place = route[depth - 1], route[:depth]
             known = parents.setdefault(group, place)
-            if not _nested(known, place):
+            if not _contains_place(known, place):
                 twice.append(number)
             elif group not in labels:
                 parents[group] = _standing(known, place, held)
     return parents, twice
 
 
-def _nested(one: Route, other: Route) -> bool:
+def _contains_place(one: Route, other: Route) -> bool:
     """Whether one place contains the other."""
     return all(level == same_level for level, same_level in zip(one, other, strict=False))
 
@@ -446,7 +450,7 @@ class LabelRespelling:
     unclear: tuple[str, ...]
 
 
-def respelled(labels: Iterable[str], known: Iterable[str]) -> LabelRespelling:
+def find_respellings(labels: Iterable[str], known: Iterable[str]) -> LabelRespelling:
     """Find labels that are not `known` themselves, but equal a known label except for zero decimals.
 
     "1.0" and "1.00" mean "1" where that is known, and "1" means "1.0" where that is. "01.0" does not mean "1":

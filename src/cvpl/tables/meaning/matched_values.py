@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.tables.columns import ColumnData, ColumnSpec, Labels, Pair
-from cvpl.tables.meaning.labels import allowed_labels, covers
+from cvpl.tables.meaning.labels import allowed_labels, find_covers
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -62,12 +62,12 @@ def matched_values(pair: Pair) -> list[MatchedValues]:
     for spec in pair.original.specs:
         own, released = pair.original.columns[spec.name], pair.protected.columns[spec.name]
         if own.known().any() and released.known().any():
-            found.append(_matched(own, released, spec))
+            found.append(_match_values(own, released, spec))
     return found
 
 
 @singledispatch
-def _matched(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> MatchedValues:
+def _match_values(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> MatchedValues:
     """Numbers and times: cells that meet the other table's widened range."""
     shares = [_share_in_range(*_ends(one), *_ends(other)) for one, other in ((released, own), (own, released))]
     known = int(released.known().sum())
@@ -75,7 +75,7 @@ def _matched(own: ColumnData, released: ColumnData, spec: ColumnSpec) -> Matched
     return MatchedValues(spec.name, True, known, shares[0], shares[1], several)
 
 
-@_matched.register(Labels)
+@_match_values.register(Labels)
 def _matched_labels(own: Labels, released: Labels, spec: ColumnSpec) -> MatchedValues:
     """Labels: those of the other table, and those that a group, a set, a mask or a beginning allows."""
     labels, here, there = released.labels, own.counts(), released.counts()
@@ -85,7 +85,7 @@ def _matched_labels(own: Labels, released: Labels, spec: ColumnSpec) -> MatchedV
     allowed = allowed_labels(spec, labels)
     leaves = np.array([place.get(leaf, -1) for leaf in allowed.leaves], dtype=np.int64)
     groups = [(int(code), leaves[list(allowed.members[code])]) for code in np.flatnonzero(theirs)]
-    groups += [(cover.code, np.array(cover.members)) for cover in covers(spec, labels, mine, theirs)]
+    groups += [(cover.code, np.array(cover.members)) for cover in find_covers(spec, labels, mine, theirs)]
     for code, members in groups:
         inside = members[members >= 0]
         inside = inside[mine[inside]]
@@ -94,13 +94,13 @@ def _matched_labels(own: Labels, released: Labels, spec: ColumnSpec) -> MatchedV
     if spec.separator is not None or spec.parents is not None:
         # Labels with levels are compared level by level, so a common first level says something.
         tops = [spec.path(label)[0] for label in labels]
-        matching |= theirs & _with_top(tops, mine)
-        matched |= mine & _with_top(tops, theirs)
+        matching |= theirs & _add_top(tops, mine)
+        matched |= mine & _add_top(tops, theirs)
     shares = float(there[matching].sum() / there.sum()), float(here[matched].sum() / here.sum())
     return MatchedValues(spec.name, False, int(there.sum()), *shares, int(theirs.sum()) >= FEWEST_VALUES)
 
 
-def _with_top(tops: Sequence[str], used: Flags) -> Flags:
+def _add_top(tops: Sequence[str], used: Flags) -> Flags:
     """Which labels have the first level of one that is used."""
     known = {tops[code] for code in np.flatnonzero(used).tolist()}
     return np.array([top in known for top in tops], dtype=bool)

@@ -112,7 +112,7 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
     as "12**".
     """
     text = label.strip()
-    text = in_signs(text) or text
+    text = range_in_signs(text) or text
     if _CROSSED.fullmatch(text):
         text = text.replace("X", "*").replace("x", "*")
     if match := _PLAIN.fullmatch(text) or _ONE.fullmatch(text):
@@ -133,9 +133,9 @@ def read_number(label: str, *, whole: bool, smallest: float, largest: float) -> 
         return _range_below(float(match[2]), smallest, included=match[1] != "<", whole=whole)
     if match := _MASKED.fullmatch(text):
         stars = len(match[3])
-        return _hidden(match[1], match[2], stars) if whole or stars == 1 else None
+        return _range_of_hidden_digits(match[1], match[2], stars) if whole or stars == 1 else None
     if match := _MASKED_DECIMALS.fullmatch(text):
-        return _hidden(match[1], match[2] + match[3], -len(match[3]))
+        return _range_of_hidden_digits(match[1], match[2] + match[3], -len(match[3]))
     if match := _SET.fullmatch(text):
         members = [member.strip() for member in match[1].split(",")]
         if all(_PLAIN.fullmatch(member) for member in members):
@@ -194,7 +194,7 @@ def _interval(
     return _range(low, high, open_low=opening in "](" and not pair, open_high=closing in "[)" and not pair)
 
 
-def _hidden(sign: str, digits: str, stars: int) -> Range | None:
+def _range_of_hidden_digits(sign: str, digits: str, stars: int) -> Range | None:
     """Return the range of all numbers that begin with `digits`; the last digit is worth ten to the power of `stars`."""
     first, last = (float(f"{int(digits) + more}e{stars}") for more in (0, 1))
     return _range(-last, -first, open_low=True) if sign else _range(first, last, open_high=True)
@@ -269,12 +269,12 @@ def read_time(
     there is none, or the bound lies beyond it, the span is the bound itself. A set is the span that covers its members.
     """
     try:
-        return _read(label.strip(), earliest, latest, whole_day)
+        return _parse_time(label.strip(), earliest, latest, whole_day)
     except (ValueError, OverflowError):
         return None
 
 
-def _read(text: str, earliest: datetime | None, latest: datetime | None, whole_day: bool) -> Span | None:
+def _parse_time(text: str, earliest: datetime | None, latest: datetime | None, whole_day: bool) -> Span | None:
     """Do the work of `read_time`; an invalid date raises ValueError, one outside the supported years OverflowError."""
     if _PLAIN_TIME.fullmatch(text):
         return _instant(text, whole_day=whole_day)
@@ -291,7 +291,7 @@ def _read(text: str, earliest: datetime | None, latest: datetime | None, whole_d
         members = [_instant(member) for member in _PLAIN_TIME.findall(text)]
         return _span(min(item.first for item in members), max(item.last for item in members))
     if match := _MASKED_TIME.fullmatch(text):
-        return _masked(text, match[1])
+        return _span_of_masked_date(text, match[1])
     return None
 
 
@@ -346,7 +346,7 @@ def _days(first: date, last: date) -> Span:
     return Span(datetime.combine(first, time.min), datetime.combine(last, time.max))
 
 
-def _masked(text: str, kept: str) -> Span | None:
+def _span_of_masked_date(text: str, kept: str) -> Span | None:
     """Return the span of all days whose date begins with `kept`; stars replace the rest of a year, a month or a day."""
     shape = "0000-00-00"[: len(text)]
     fits = all((letter == "-") == (sign == "-") or letter == "*" for letter, sign in zip(text, shape, strict=False))
@@ -378,7 +378,7 @@ _ONE_END = (
 )
 
 
-def in_signs(text: str) -> str | None:
+def range_in_signs(text: str) -> str | None:
     """The range with signs, or None if the text is not a range in words."""
     if match := _BOTH.fullmatch(text):
         low, high = (match[1], match[2]) if match[1] is not None else (match[3], match[4])
@@ -410,7 +410,7 @@ LOOSE_TIME = rf"{LOOSE_DAY}([ T][0-9]{{1,2}}:[0-9]{{2}}(:[0-9]{{2}}(\.[0-9]{{1,9
 """A time whose month, day and hour may have one digit, as `iso_sql` leaves it."""
 
 
-def with_point(label: str) -> str | None:
+def use_decimal_points(label: str) -> str | None:
     """Respell the numbers of a text with decimal points, or return None if a comma or a point has no clear meaning.
 
     "3.14" and "0.123" are not numbers with a decimal comma; "[17,25]" and "1,2,3" could be one number or several.
@@ -421,12 +421,12 @@ def with_point(label: str) -> str | None:
     found = [_LOCAL_NUMBER.fullmatch(digits) for digits in _DIGITS.findall(text)]
     if not all(found):
         return None
-    text = _DIGITS.sub(lambda match: _pointed(match[0]), text)
+    text = _DIGITS.sub(lambda match: _use_decimal_point(match[0]), text)
     text = re.sub(r"(?<![0-9]),(?=[0-9])|(?<=[0-9]),(?=\*)", ".", text)
     return text.replace(";", ",") if text.startswith("{") else text
 
 
-def _pointed(digits: str) -> str:
+def _use_decimal_point(digits: str) -> str:
     match = _LOCAL_NUMBER.fullmatch(digits)
     if match is None:
         return digits

@@ -34,9 +34,9 @@ from cvpl.tables.meaning.protected_values import (
     read_pair,
     read_time,
     two_ways,
-    with_point,
+    use_decimal_points,
 )
-from cvpl.tables.source.connection import literal, quoted
+from cvpl.tables.source.connection import identifier, literal
 from cvpl.tables.source.reading_settings import BLANKS, Reading
 from cvpl.tables.source.source import Source
 
@@ -90,7 +90,9 @@ class ColumnReader:
         """The facts of some records that say what a column's cells mean; None for labels, and where there are none."""
         if spec.type == "numeric" and source.table == ORIGINAL:
             number = self._sql.number(source, spec.name)
-            return NumberFacts.of(_filled(self._fetch(f"SELECT {number} AS v FROM {quoted(source.table)}")["v"]))
+            return NumberFacts.of(
+                _fill_nulls(self._fetch(f"SELECT {number} AS v FROM {identifier(source.table)}")["v"])
+            )
         if spec.type == "datetime" and source.table == ORIGINAL:
             return TimeFacts.of(self._instants(source, self._sql.time(source, spec.name)))
         if spec.type == "datetime" and _is_release(source):
@@ -113,7 +115,7 @@ class ColumnReader:
     def _numbers(self, spec: ColumnSpec, sources: Sequence[Source]) -> list[Numbers]:
         plain = [self._sql.number(source, spec.name) for source in sources]
         values = [
-            _filled(self._fetch(f"SELECT {number} AS v FROM {quoted(source.table)}")["v"])
+            _fill_nulls(self._fetch(f"SELECT {number} AS v FROM {identifier(source.table)}")["v"])
             for number, source in zip(plain, sources, strict=True)
         ]
         facts = self._facts.get(spec.name)
@@ -122,14 +124,14 @@ class ColumnReader:
         comma = self._reading.decimal == ","
 
         def meaning(label: str) -> tuple[float, float, float] | None:
-            text = with_point(label) if comma else label
+            text = use_decimal_points(label) if comma else label
             if text is None:
                 return None
             found = read_number(text, whole=facts.whole, smallest=facts.smallest, largest=facts.largest)
             return None if found is None else (found.middle, found.low, found.high)
 
         def released(label: str) -> tuple[float, float, float] | None:
-            text = with_point(label) if comma else label
+            text = use_decimal_points(label) if comma else label
             if text is None:
                 return None
             found = read_pair(text, whole=facts.whole, smallest=facts.smallest, largest=facts.largest)
@@ -175,7 +177,7 @@ class ColumnReader:
         whole = f"TRY_CAST({text} AS HUGEINT)"
         other = f"({whole} IS NULL OR {whole} <> TRY_CAST({number} AS HUGEINT))"
         query = (
-            f"SELECT count(*) FROM {quoted(source.table)} WHERE regexp_full_match({text}, '[+-]?[0-9]+') "
+            f"SELECT count(*) FROM {identifier(source.table)} WHERE regexp_full_match({text}, '[+-]?[0-9]+') "
             f"AND abs({number}) >= {_LARGEST_EXACT} AND {other}"
         )
         if rounded := int(self._con.execute(query).fetchall()[0][0]):
@@ -217,13 +219,13 @@ class ColumnReader:
 
     def _instants(self, source: Source, plain: str) -> NDArray[np.datetime64]:
         """Return the plain times of a column, NaT where there is none."""
-        value = self._fetch(f"SELECT {plain} AS v FROM {quoted(source.table)}")["v"]
+        value = self._fetch(f"SELECT {plain} AS v FROM {identifier(source.table)}")["v"]
         filled: NDArray[np.datetime64] = np.ma.filled(value, np.datetime64("NaT")).astype("datetime64[us]")
         return filled
 
     def _days(self, source: Source, column: str) -> NDArray[np.bool_]:
         """Return which cells are a day without a clock time."""
-        query = f"SELECT {self._sql.is_day(source, column)} AS v FROM {quoted(source.table)}"
+        query = f"SELECT {self._sql.is_day(source, column)} AS v FROM {identifier(source.table)}"
         return np.ma.filled(self._fetch(query)["v"], False).astype(bool)
 
     def _spelled(
@@ -266,7 +268,7 @@ class ColumnReader:
     def _two_ways(self, spec: ColumnSpec, label: str) -> bool:
         """Whether an unread text is ambiguous."""
         commas = spec.type == "numeric" and self._reading.decimal == ","
-        return two_ways(label) or (commas and with_point(label) is None)
+        return two_ways(label) or (commas and use_decimal_points(label) is None)
 
     def _clear_spelling(self, spec: ColumnSpec) -> str:
         """Say how a column is written without ambiguity."""
@@ -293,14 +295,16 @@ class ColumnReader:
         if source.rows <= FEW_ROWS and condition == "true":
             return sorted({label for label in self._few_texts(source, column) if label is not None})
         text = self.text(source, column)
-        query = f"SELECT DISTINCT {text} AS label FROM {quoted(source.table)} WHERE {text} IS NOT NULL AND {condition}"
+        query = (
+            f"SELECT DISTINCT {text} AS label FROM {identifier(source.table)} WHERE {text} IS NOT NULL AND {condition}"
+        )
         return sorted(str(row[0]) for row in self._con.execute(query).fetchall())
 
     def _distinct_labels(self, source: Source, column: str) -> list[str]:
         """Return the sorted labels of a category column. Raises LimitError, before they are fetched, if too many."""
         text, limits = self.text(source, column), self._reading.limits
         if source.rows > limits.labels:
-            query = f"SELECT count(DISTINCT {text}) FROM {quoted(source.table)}"
+            query = f"SELECT count(DISTINCT {text}) FROM {identifier(source.table)}"
             limits.check_labels(int(self._con.execute(query).fetchall()[0][0]), source.name, column)
         return self.distinct(source, column)
 
@@ -308,7 +312,7 @@ class ColumnReader:
         """Return the texts of a column of a small table; those of the last column are kept."""
         last = self._last_texts.get(source.table)
         if last is None or last[0] != column:
-            query = f"SELECT {self.text(source, column)} FROM {quoted(source.table)}"
+            query = f"SELECT {self.text(source, column)} FROM {identifier(source.table)}"
             last = self._last_texts[source.table] = column, [row[0] for row in self._con.execute(query).fetchall()]
         return last[1]
 
@@ -323,7 +327,7 @@ class ColumnReader:
         text = self.text(source, column)
         self._con.execute("CREATE TEMP TABLE known AS SELECT unnest(?::VARCHAR[]) AS label", [list(labels)])
         self._con.execute("CREATE TYPE known_label AS ENUM (SELECT label FROM known ORDER BY rowid)")
-        query = f"SELECT enum_code(TRY_CAST({text} AS known_label))::INTEGER AS code FROM {quoted(source.table)}"
+        query = f"SELECT enum_code(TRY_CAST({text} AS known_label))::INTEGER AS code FROM {identifier(source.table)}"
         codes = self._fetch(query)["code"]
         self._con.execute("DROP TYPE known_label; DROP TABLE known")
         return np.ma.filled(codes, -1).astype(np.int32)
@@ -365,7 +369,7 @@ def _is_release(source: Source) -> bool:
     return source.table == RELEASE
 
 
-def _filled(values: Any) -> NDArray[np.float64]:
+def _fill_nulls(values: Any) -> NDArray[np.float64]:
     """Return a new float array, NaN where DuckDB had NULL."""
     return np.array(np.ma.filled(values.astype(np.float64), np.nan))
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from cvpl.result.publishing import Disclosure
 from cvpl.tables.columns import ColumnSpec
-from cvpl.tables.meaning.labels import covers
+from cvpl.tables.meaning.labels import find_covers
 from cvpl.tables.meaning.protected_values import (
     Span,
     is_comma_number,
@@ -143,7 +143,7 @@ def guess_type(column: SharedColumn, disclosure: Disclosure) -> GuessedType:
     if values and all(_OTHER_DATE.fullmatch(value) for value in values):
         why = "dates in another format? write them as 2024-05-01 so that they are read as times"
         return GuessedType("category", why, doubtful=True)
-    many = disclosure.counted(column.original.distinct, "different label")
+    many = disclosure.count_phrase(column.original.distinct, "different label")
     return GuessedType("category", many if len(values) != 1 else "one label")
 
 
@@ -168,7 +168,7 @@ def _type_of_numbers(column: SharedColumn, released: Sequence[str], disclosure: 
     read = (read_number(label, **known) or read_pair(label, **known) for label in spelled)
     unread = [label for label, found in zip(spelled, read, strict=True) if found is None]
     if unread:
-        cells = disclosure.counted(column.released.count(unread), "cell")
+        cells = disclosure.count_phrase(column.released.count(unread), "cell")
         if not column.released.complete:
             cells = "some cells"
         why = (
@@ -195,18 +195,18 @@ def guess_column(
     gone = column.released.count([label for label in column.released.labels if is_gone(label, known)])
     if max(column.original.missing, column.released.missing, gone) >= disclosure.k:
         ours, theirs, stars = (
-            disclosure.counted(count, "cell") for count in (column.original.missing, column.released.missing, gone)
+            disclosure.count_phrase(count, "cell") for count in (column.original.missing, column.released.missing, gone)
         )
         more = f", {stars} suppressed" if gone >= disclosure.k else ""
         guess.reasons.append(f"missing: {ours} of the original, {theirs} of the release{more}")
     (guess.doubt if guessed.doubtful else guess.reasons.append)(why)
     distinct, rows = column.original.distinct, column.original.rows
-    different = disclosure.counted(distinct, "different value")
+    different = disclosure.count_phrase(distinct, "different value")
     read = read_groups(column) if kind == "category" else None
     if kind == "category" and distinct > max(50, rows // 2) and not (read and read.labels):
         guess.doubt(f"{different} in {rows:,} rows: an identifier or free text?")
         if column.shared >= disclosure.k:
-            shared = disclosure.counted(column.shared, "value")
+            shared = disclosure.count_phrase(column.shared, "value")
             guess.reasons.append(f"the release has {shared} too. If they identify people, do not release them")
         if not _is_written_otherwise(column):
             guess.reasons.append("left out; make it a category if an attacker could compare it")
@@ -218,7 +218,7 @@ def guess_column(
         )
     if kind == "numeric" and distinct > rows / 2 and column.shared > column.released.distinct / 2:
         guess.doubt(
-            f"{different} in {rows:,} rows, and the release keeps {disclosure.counted(column.shared, 'value')} "
+            f"{different} in {rows:,} rows, and the release keeps {disclosure.count_phrase(column.shared, 'value')} "
             "unchanged: nearly an identifier"
         )
     if words(column.name) & _QUASI:
@@ -350,7 +350,7 @@ def read_groups(column: SharedColumn, separator: str | None = None) -> ReadGroup
     spec = ColumnSpec(column.name, "attribute", "category", separator)
     found = [
         cover
-        for cover in covers(spec, labels, here, there)
+        for cover in find_covers(spec, labels, here, there)
         if labels[cover.code] not in own and any(here[member] for member in cover.members)
     ]
     return ReadGroups(
@@ -435,7 +435,7 @@ def guess_types(
 
 def _is_gap(text: str, columns: Mapping[str, SharedColumn]) -> bool:
     """Whether a usual spelling that only categories have means missing in them."""
-    having = [column for column in columns.values() if _has(column, text)]
+    having = [column for column in columns.values() if _has_text(column, text)]
     if len(having) != 1:
         return bool(having)
     column = having[0]
@@ -446,7 +446,7 @@ def _is_gap(text: str, columns: Mapping[str, SharedColumn]) -> bool:
     return share <= MOST_CELLS and not (codes and text.isupper() and others)
 
 
-def _has(column: SharedColumn, text: str) -> bool:
+def _has_text(column: SharedColumn, text: str) -> bool:
     """Whether a cell has the text, other than a released cell that is suppressed by it."""
     return text in column.labels and (not is_gone(text) or text in column.original.labels)
 
@@ -458,10 +458,10 @@ def gap_reason(
     counts = {name: column.original.count(gaps) + column.released.count(gaps) for name, column in columns.items()}
     counts = {name: count for name, count in counts.items() if count}
     cells = ", ".join(
-        f"{disclosure.counted(count, 'cell', tables=2)} of {_quoted(name)}" for name, count in counts.items()
+        f"{disclosure.count_phrase(count, 'cell', tables=2)} of {_quote_name(name)}" for name, count in counts.items()
     )
-    blocked = [_quoted(name) for name in counts if types[name].kind != "category"]
-    others = [_quoted(name) for name in counts if types[name].kind == "category"]
+    blocked = [_quote_name(name) for name in counts if types[name].kind != "category"]
+    others = [_quote_name(name) for name in counts if types[name].kind == "category"]
     text = f"spellings of a missing value, read as missing: {cells}"
     if blocked:
         text += f". They keep {', '.join(blocked)} from being read as numbers or times"
@@ -470,7 +470,7 @@ def gap_reason(
     return f"{text}: are they labels there?"
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f"'{name}'"
 
 
@@ -479,7 +479,7 @@ FEW_CELLS = 0.05
 
 
 @dataclass(frozen=True)
-class _Odd:
+class _DecidingLabels:
     """Labels that may decide a type: of which table, what they are, and the type without them if it is not guessed."""
 
     labels: frozenset[str]
@@ -488,7 +488,7 @@ class _Odd:
     otherwise: str | None = None
 
 
-def with_doubt(column: SharedColumn, guessed: GuessedType, disclosure: Disclosure) -> GuessedType:
+def add_doubt(column: SharedColumn, guessed: GuessedType, disclosure: Disclosure) -> GuessedType:
     """The guessed type, with a doubt if a few cells decide it: without them it would be another type.
 
     A type that is in doubt already stays as it is.
@@ -526,28 +526,30 @@ def few_cells(facts: Facts, labels: frozenset[str]) -> bool:
 
 def describe_cells(facts: Facts, labels: frozenset[str], disclosure: Disclosure) -> str:
     """How many cells have these labels, as it may be told."""
-    return disclosure.counted(facts.count(labels), "cell") if facts.complete else "some cells"
+    return disclosure.count_phrase(facts.count(labels), "cell") if facts.complete else "some cells"
 
 
-def _odd_labels(column: SharedColumn) -> Iterator[_Odd]:
+def _odd_labels(column: SharedColumn) -> Iterator[_DecidingLabels]:
     original, released = column.original, column.released
     known = set(original.labels)
 
     def ours(is_odd: Callable[[str], bool]) -> frozenset[str]:
         return frozenset(label for label in original.labels if is_odd(label))
 
-    yield _Odd(ours(partial(_is_no, is_plain)), original, "of the original that are not numbers")
-    yield _Odd(ours(partial(_is_no, is_time)), original, "of the original that are not times")
+    yield _DecidingLabels(ours(partial(_is_no, is_plain)), original, "of the original that are not numbers")
+    yield _DecidingLabels(ours(partial(_is_no, is_time)), original, "of the original that are not times")
     if any("," in label for label in original.labels):
         commas = ours(partial(_is_no, is_comma_number))
-        yield _Odd(commas, original, "of the original that are not numbers with a decimal comma", "numeric")
-    yield _Odd(ours(partial(_is_no, possible_orders)), original, "of the original that are not days", "datetime")
-    yield _Odd(ours(lambda label: re.fullmatch(r"0\d+", label) is not None), original, "with leading zeros")
-    yield _Odd(ours(lambda label: not label.lstrip("-").isdecimal()), original, "with decimals")
+        yield _DecidingLabels(commas, original, "of the original that are not numbers with a decimal comma", "numeric")
+    yield _DecidingLabels(
+        ours(partial(_is_no, possible_orders)), original, "of the original that are not days", "datetime"
+    )
+    yield _DecidingLabels(ours(lambda label: re.fullmatch(r"0\d+", label) is not None), original, "with leading zeros")
+    yield _DecidingLabels(ours(lambda label: not label.lstrip("-").isdecimal()), original, "with decimals")
     spelled = frozenset(label for label in released.labels if not is_plain(label) and not is_gone(label, known))
-    yield _Odd(spelled, released, "of the release that are not plain numbers")
+    yield _DecidingLabels(spelled, released, "of the release that are not plain numbers")
     once = frozenset(label for label, count in zip(original.labels, original.counts, strict=True) if count == 1)
-    yield _Odd(once, original, "of the original whose values occur once")
+    yield _DecidingLabels(once, original, "of the original whose values occur once")
 
 
 def _is_no(form: Callable[[str], object], label: str) -> bool:

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cvpl.result.publishing import Disclosure
-from cvpl.tables.keys import mixed
-from cvpl.tables.meaning.labels import respelled
+from cvpl.tables.keys import mix_bits
+from cvpl.tables.meaning.labels import find_respellings
 from cvpl.tables.meaning.protected_values import SUPPRESSED_WORDS, possible_orders
 from cvpl.tables.meaning.reading import PLAIN_NUMBER, PLAIN_TIME, ColumnReader
-from cvpl.tables.source.connection import literal, quoted
+from cvpl.tables.source.connection import identifier, literal
 from cvpl.tables.source.source import Source
 from cvpl.wording import percent
 
@@ -84,7 +84,7 @@ class Facts:
 
     def spelled_like(self, other: Facts) -> Facts:
         """Return the column with whole numbers spelled as in the other table, as reading does."""
-        return self.renamed(respelled(self.labels, other.labels).meant)
+        return self.renamed(find_respellings(self.labels, other.labels).meant)
 
     def renamed(self, meant: Mapping[str, str]) -> Facts:
         """Return the column with some labels spelled in another way; equal ones become one."""
@@ -203,7 +203,7 @@ class RecordAgreement:
 
 def describe_sample(pairs: int, of: int, disclosure: Disclosure) -> str:
     """Say how many of the pairs are looked at, if not all."""
-    return f" ({pairs:,} of {disclosure.counted(of, 'pair')} looked at)" if pairs < of else ""
+    return f" ({pairs:,} of {disclosure.count_phrase(of, 'pair')} looked at)" if pairs < of else ""
 
 
 def agreement(columns: Sequence[SharedColumn], of: int) -> RecordAgreement | None:
@@ -232,7 +232,7 @@ _IS_TIME = (
 _DIGITS = str.maketrans("0123456789", "9999999999")
 
 
-def sampled(count: int) -> Rows:
+def sample_places(count: int) -> Rows:
     """Return the sorted places of at most `MOST` of so many rows, the same ones in every run.
 
     They are chosen by a hash: a fixed step would see one year only of a table with a row for each person and year.
@@ -240,11 +240,11 @@ def sampled(count: int) -> Rows:
     places = np.arange(count, dtype=np.int64)
     if count <= MOST:
         return places
-    return np.sort(np.argsort(mixed(places.astype(np.uint64)), kind="stable")[:MOST])
+    return np.sort(np.argsort(mix_bits(places.astype(np.uint64)), kind="stable")[:MOST])
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _ColumnLabels:
     """A column of one table: all its labels with their counts, or the DuckDB table that has them if there are many."""
 
     distinct: int
@@ -282,7 +282,7 @@ class SampledTables:
         """Return every cell of a column of the release as a whole number, or None if one is missing or another text."""
         source = self._sources[1]
         text = self._reader.text(source, column)
-        table = quoted(source.table)
+        table = identifier(source.table)
         plain = f"coalesce(bool_and(coalesce(regexp_full_match({text}, '[0-9]{{1,17}}'), false)), false)"
         if not self._con.execute(f"SELECT {plain} FROM {table}").fetchall()[0][0]:
             return None
@@ -292,25 +292,24 @@ class SampledTables:
     def distinct(self, column: str) -> int:
         """Count the different labels of a column of the release."""
         source = self._sources[1]
-        query = f"SELECT count(DISTINCT {self._reader.text(source, column)}) FROM {quoted(source.table)}"
+        query = f"SELECT count(DISTINCT {self._reader.text(source, column)}) FROM {identifier(source.table)}"
         return int(self._con.execute(query).fetchall()[0][0])
 
-    def _count(self, source: Source, column: str, table: str) -> _Counted:
+    def _count(self, source: Source, column: str, table: str) -> _ColumnLabels:
         text = self._reader.text(source, column)
-        count = (
-            f"SELECT {text} AS label, count(*) AS cells FROM {quoted(source.table)} WHERE {text} IS NOT NULL GROUP BY 1"
-        )
+        where = f"FROM {identifier(source.table)} WHERE {text} IS NOT NULL"
+        count = f"SELECT {text} AS label, count(*) AS cells {where} GROUP BY 1"
         if max(item.rows for item in self._sources) <= MOST:
             # All labels are looked at, so no table of them is asked again.
             counts = {str(label): int(cells) for label, cells in self._con.execute(count).fetchall()}
-            return _Counted(len(counts), sum(counts.values()), counts, table)
-        self._con.execute(f"CREATE TEMP TABLE {quoted(table)} AS {count}")
-        query = f"SELECT count(*), coalesce(sum(cells), 0) FROM {quoted(table)}"
+            return _ColumnLabels(len(counts), sum(counts.values()), counts, table)
+        self._con.execute(f"CREATE TEMP TABLE {identifier(table)} AS {count}")
+        query = f"SELECT count(*), coalesce(sum(cells), 0) FROM {identifier(table)}"
         distinct, known = self._con.execute(query).fetchall()[0]
         if source.rows > MOST and distinct > MOST:
-            return _Counted(int(distinct), int(known), None, table)
-        rows = self._con.execute(f"SELECT label, cells FROM {quoted(table)}").fetchall()
-        return _Counted(int(distinct), int(known), {str(label): int(cells) for label, cells in rows}, table)
+            return _ColumnLabels(int(distinct), int(known), None, table)
+        rows = self._con.execute(f"SELECT label, cells FROM {identifier(table)}").fetchall()
+        return _ColumnLabels(int(distinct), int(known), {str(label): int(cells) for label, cells in rows}, table)
 
     def _cells(self, source: Source, rows: Rows) -> dict[str, list[str | None]]:
         """Return the texts of these rows by column, None where a cell is missing."""
@@ -318,7 +317,7 @@ class SampledTables:
         self._con.register(view, {"place": np.arange(len(rows)), "row": np.asarray(rows, dtype=np.int64)})
         texts = ", ".join(f"{self._reader.text(source, name)} AS t{at}" for at, name in enumerate(self.names))
         found = self._con.sql(
-            f"SELECT {texts} FROM {quoted(view)} AS wanted JOIN {quoted(source.table)} AS held "
+            f"SELECT {texts} FROM {identifier(view)} AS wanted JOIN {identifier(source.table)} AS held "
             f"ON held.{source.position} = wanted.row ORDER BY wanted.place"
         ).fetchnumpy()
         self._con.unregister(view)
@@ -331,14 +330,14 @@ class SampledTables:
         for side in (0, 1):
             if counted[side].counts is None:
                 # Whether a label of the other table is in this one must not depend on the sample.
-                also = {spelled for label in seen[1 - side] for spelled in (label, *_as_whole(label))}
+                also = {spelled for label in seen[1 - side] for spelled in (label, *_whole_number_spellings(label))}
                 counts[side] = self._counts(counted[side].table, seen[side] | also)
         facts = [_facts(self._sources[side].rows, counted[side], counts[side], cells[side]) for side in (0, 1)]
         return SharedColumn(
             name, facts[0], facts[1], None if all(side.complete for side in facts) else self._shared(name)
         )
 
-    def _labels(self, counted: _Counted, cells: list[str | None]) -> set[str]:
+    def _labels(self, counted: _ColumnLabels, cells: list[str | None]) -> set[str]:
         """Return all labels of a column, or of very many those to look at."""
         if counted.counts is not None:
             return set(counted.counts)
@@ -356,18 +355,18 @@ class SampledTables:
         """
         listed = ", ".join(literal(text) for text in sorted(self._always))
         stars = "(starts_with(label, '*') AND trim(label, '*') = '')"
-        found = self._fetch(f"SELECT label FROM {quoted(table)} WHERE label IN ({listed}) OR {stars}")
+        found = self._fetch(f"SELECT label FROM {identifier(table)} WHERE label IN ({listed}) OR {stars}")
         for sign in _SEPARATORS:
             if all(sign in label for label in seen):
                 flat = f"NOT contains(trim(label, '{sign}'), '{sign}')"
-                found |= self._fetch(f"SELECT min(label) FROM {quoted(table)} WHERE {flat}")
+                found |= self._fetch(f"SELECT min(label) FROM {identifier(table)} WHERE {flat}")
         if all(label[:1].isalpha() for label in seen):
             return found
         found |= self._fetch(
             "SELECT min({v: number, label: label}).label, max({v: number, label: label}).label, "
             "min(label) FILTER (WHERE regexp_full_match(label, '0[0-9]+')), "
             "min(label) FILTER (WHERE number <> trunc(number)), min(label) FILTER (WHERE isinf(number)) "
-            f"FROM (SELECT label, TRY_CAST(label AS DOUBLE) AS number FROM {quoted(table)} WHERE {_IS_NUMBER})"
+            f"FROM (SELECT label, TRY_CAST(label AS DOUBLE) AS number FROM {identifier(table)} WHERE {_IS_NUMBER})"
         )
         return found if len({_form(label) for label in seen}) > _MOST_FORMS else found | self._of_each_form(table, seen)
 
@@ -377,7 +376,7 @@ class SampledTables:
         if any(possible_orders(label) for label in seen):
             form.append(f"regexp_extract(label, '{_DAY_AND_MONTH}')")
         return self._fetch(
-            f"SELECT min(label), max(label) FROM {quoted(table)} WHERE NOT {_IS_NUMBER} AND NOT {_IS_TIME} "
+            f"SELECT min(label), max(label) FROM {identifier(table)} WHERE NOT {_IS_NUMBER} AND NOT {_IS_TIME} "
             f"GROUP BY {', '.join(form)} ORDER BY ALL LIMIT {MOST}"
         )
 
@@ -388,7 +387,9 @@ class SampledTables:
     def _counts(self, table: str, wanted: set[str]) -> dict[str, int]:
         """Return the wanted labels that the table has, with their counts."""
         self._con.execute("CREATE TEMP TABLE wanted AS SELECT unnest(?::VARCHAR[]) AS label", [sorted(wanted)])
-        rows = self._con.execute(f"SELECT label, cells FROM {quoted(table)} SEMI JOIN wanted USING (label)").fetchall()
+        rows = self._con.execute(
+            f"SELECT label, cells FROM {identifier(table)} SEMI JOIN wanted USING (label)"
+        ).fetchall()
         self._con.execute("DROP TABLE wanted")
         return {str(label): int(cells) for label, cells in rows}
 
@@ -402,14 +403,14 @@ class SampledTables:
                 for spelling in spellings:
                     text = spelling(text)
                 only = "DISTINCT" if spellings else ""
-                sides.append(f"SELECT {only} {text} AS label FROM {quoted(counted.table)}")
+                sides.append(f"SELECT {only} {text} AS label FROM {identifier(counted.table)}")
             query = f"SELECT count(*) FROM ({sides[0]}) SEMI JOIN ({sides[1]}) USING (label)"
             return int(self._con.execute(query).fetchall()[0][0])
 
         return count
 
 
-def _facts(rows: int, counted: _Counted, counts: Mapping[str, int], texts: list[str | None]) -> Facts:
+def _facts(rows: int, counted: _ColumnLabels, counts: Mapping[str, int], texts: list[str | None]) -> Facts:
     labels = tuple(sorted(counts))
     place = {label: code for code, label in enumerate(labels)}
     codes = np.array([-1 if text is None else place[text] for text in texts], dtype=np.int32)
@@ -427,7 +428,7 @@ def _texts(cells: Any) -> list[str | None]:
     return [None if missing else str(cell) for cell, missing in zip(np.ma.getdata(cells), gone, strict=True)]
 
 
-def _as_whole(label: str) -> tuple[str, ...]:
+def _whole_number_spellings(label: str) -> tuple[str, ...]:
     """Return other spellings of a whole number: 1 and 1.0."""
     whole = label.rstrip("0").removesuffix(".") if "." in label else label
     return (whole, f"{whole}.0") if whole.lstrip("-").isdecimal() else ()

@@ -30,6 +30,7 @@ from cvpl.tables.proposal.column import (
     USUAL_MISSING,
     ColumnProposal,
     GuessedType,
+    add_doubt,
     gap_reason,
     guess_column,
     guess_types,
@@ -37,12 +38,11 @@ from cvpl.tables.proposal.column import (
     is_time,
     named_like_identity,
     nested_pairs,
-    with_doubt,
     words,
 )
 from cvpl.tables.proposal.facts import Rows, SampledTables, SharedColumn
 from cvpl.tables.proposal.truth import ProposedTruth, Spellings, guess_spellings, guess_truth
-from cvpl.tables.source.connection import connected, literal, quoted, within_memory
+from cvpl.tables.source.connection import connect, identifier, literal, within_memory
 from cvpl.tables.source.dialect import guess_dialect
 from cvpl.tables.source.reading_settings import Encoding, Limits, Reading
 from cvpl.tables.source.source import Source, display_name
@@ -110,7 +110,7 @@ def propose_tables(
     """
     reading, why = _reading(original, protected, limits)
     problems: list[Problem] = []
-    with connected() as con:
+    with connect() as con:
         sources = open_all(con, {"original": original, "protected": protected}, reading, problems)
         if problems:
             raise InputError(problems)
@@ -140,7 +140,7 @@ def _proposal(
         why.append(gap_reason(columns, types, gaps, disclosure))
         reading = replace(reading, missing=("", *gaps))
     columns = {name: column.without(gaps) for name, column in columns.items()}
-    types = {name: with_doubt(column, types[name], disclosure) for name, column in columns.items()}
+    types = {name: add_doubt(column, types[name], disclosure) for name, column in columns.items()}
     guesses = _guesses(sources, columns, types, truth, disclosure, compare_sensitive)
     _add_doubts(guesses, spelled)
     return TablesProposal(guesses, reading, tuple(why), truth, disclosure)
@@ -222,7 +222,7 @@ def _guesses(
             guess = guess_column(columns[name], types[name], disclosure, compare_sensitive=compare_sensitive)
             if guess.unread and truth.keys is not None:
                 _add_nesting(guess, columns[name], truth.sample, disclosure)
-            guesses[name] = _blocked(guess, columns[name], truth, blocked, disclosure)
+            guesses[name] = _complete_proposal(guess, columns[name], truth, blocked, disclosure)
         if note is not None:
             guesses[name].reasons.append(note)
     return guesses
@@ -240,13 +240,13 @@ def _add_nesting(guess: ColumnProposal, column: SharedColumn, pairs: str, disclo
     )
 
 
-def _blocked(
+def _complete_proposal(
     guess: ColumnProposal, column: SharedColumn, truth: ProposedTruth, blocked: set[str], disclosure: Disclosure
 ) -> ColumnProposal:
     """Add what depends on the other columns: spellings of missing values, and the blocking key."""
     usual = [side.count(USUAL_MISSING) for side in (column.original, column.released)]
     if max(usual) >= disclosure.k:
-        cells = disclosure.counted(sum(usual), "cell", tables=2)
+        cells = disclosure.count_phrase(sum(usual), "cell", tables=2)
         guess.doubt(
             f"{cells} {'is' if sum(usual) == 1 else 'are'} spelled like a missing value (?, NA, null, ...) and counted "
             "as a label; list the spelling under `reading.missing` if it means missing"
@@ -366,7 +366,7 @@ def lacks_header(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
         f"coalesce(bool_or(trim(CAST({source.field(name)} AS VARCHAR)) = {literal(name.strip())}), false)"
         for name in names
     )
-    found = con.execute(f"SELECT {repeated} FROM {quoted(source.table)}").fetchall()[0]
+    found = con.execute(f"SELECT {repeated} FROM {identifier(source.table)}").fetchall()[0]
     like_cells = sum(_is_value(name.strip()) or bool(value) for name, value in zip(names, found, strict=True))
     return 2 * like_cells >= (len(names) if len(names) >= _MANY else len(names) + 1)
 
@@ -424,8 +424,8 @@ def add_block(guess: ColumnProposal, column: SharedColumn, pairs: str | None, di
         guess.reasons.append(f"blocking key: {text}")
         return
     if best:
-        share_in_words = _share_in_words(best, column, disclosure)
-        guess.reasons.append(f"no blocking key: only {share_in_words} of the known true pairs{pairs} would share it")
+        share_words = _share_in_words(best, column, disclosure)
+        guess.reasons.append(f"no blocking key: only {share_words} of the known true pairs{pairs} would share it")
     else:
         guess.reasons.append("no blocking key: too many labels, or it would separate true pairs")
 
@@ -441,7 +441,7 @@ def _keys(spec: ColumnSpec, column: SharedColumn) -> list[_Key]:
     if spec.type == "numeric":
         return _bins(ours, theirs)
     if spec.type == "datetime":
-        return [_truncated(ours, theirs, unit, length) for unit, length in (("month", 7), ("year", 4))]
+        return [_truncated_key(ours, theirs, unit, length) for unit, length in (("month", 7), ("year", 4))]
     if spec.separator is not None:
         return [_Key({"level": 1}, [spec.path(label)[0] for label in ours], [spec.path(label)[0] for label in theirs])]
     found = [_Key("exact", list(ours), list(theirs))] if len(ours) <= _MOST_LABELS else []
@@ -480,7 +480,7 @@ def _bins(ours: Sequence[str], theirs: Sequence[str]) -> list[_Key]:
     return found
 
 
-def _truncated(ours: Sequence[str], theirs: Sequence[str], unit: str, length: int) -> _Key:
+def _truncated_key(ours: Sequence[str], theirs: Sequence[str], unit: str, length: int) -> _Key:
     sides = [[read_time(label) for label in labels] for labels in (ours, theirs)]
     keys: list[Keys] = [
         [None if span is None else (span.first + (span.last - span.first) / 2).isoformat()[:length] for span in side]

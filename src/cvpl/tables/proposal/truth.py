@@ -29,7 +29,7 @@ from cvpl.tables.meaning.protected_values import (
     iso_days,
     iso_sql,
     possible_orders,
-    with_point,
+    use_decimal_points,
 )
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.proposal.column import describe_cells, few_cells, is_plain, is_time, named_like_identity
@@ -41,7 +41,7 @@ from cvpl.tables.proposal.facts import (
     SpelledSql,
     agreement,
     describe_sample,
-    sampled,
+    sample_places,
 )
 from cvpl.tables.source.connection import literal
 from cvpl.tables.source.source import Source
@@ -143,12 +143,12 @@ def _guess_decimal(texts: Mapping[str, _Texts], delimiter: str, disclosure: Disc
     for name, text in numbers.items():
         if name in commas and name not in sure:
             doubts[name] = "three digits follow every comma: decimals or thousands? read as decimals"
-        elif name in commas and (cells := _few(text, has_decimal_comma, disclosure)) and _has_thousands(text):
+        elif name in commas and (cells := _few_cells(text, has_decimal_comma, disclosure)) and _has_thousands(text):
             doubts[name] = f"three digits follow every comma except in {cells}: decimals or thousands? read as decimals"
         elif any("." in label for label in text.main) and name not in commas:
             doubts[name] = "points are read as separators of thousands, because `reading.decimal` is a comma"
-    reason = f"{_listed(commas)}: numbers with decimal commas, read as such"
-    columns = {name: text.respelled(with_point, _point_sql) for name, text in numbers.items()}
+    reason = f"{_names_in_words(commas)}: numbers with decimal commas, read as such"
+    columns = {name: text.respelled(use_decimal_points, _point_sql) for name, text in numbers.items()}
     return Spellings(columns, ",", "iso", [reason], doubts)
 
 
@@ -180,7 +180,7 @@ def _guess_dates(texts: Mapping[str, _Texts], disclosure: Disclosure) -> Spellin
     )
     doubts = {name: doubt for name, possible in orders.items() if len(possible) > 1}
     for name in orders.keys() - doubts.keys():
-        if cells := _few(texts[name], lambda label: len(possible_orders(label)) == 1, disclosure):
+        if cells := _few_cells(texts[name], lambda label: len(possible_orders(label)) == 1, disclosure):
             doubts[name] = f"the order is settled by {cells} alone: {_ORDERS[order]}. Check it, or set `reading.dates`"
     return Spellings(
         {
@@ -188,7 +188,7 @@ def _guess_dates(texts: Mapping[str, _Texts], disclosure: Disclosure) -> Spellin
             for name in orders
         },
         dates=order,
-        reasons=[f"{_listed(list(orders))}: days written with {_ORDERS[order]}"],
+        reasons=[f"{_names_in_words(list(orders))}: days written with {_ORDERS[order]}"],
         doubts=doubts,
     )
 
@@ -198,14 +198,14 @@ def _has_thousands(text: _Texts) -> bool:
     return any("," in label and not has_decimal_comma(label) for label in text.main)
 
 
-def _few(text: _Texts, decides: Callable[[str], bool], disclosure: Disclosure) -> str | None:
+def _few_cells(text: _Texts, decides: Callable[[str], bool], disclosure: Disclosure) -> str | None:
     """The cells that decide on a spelling, as they may be told; None if they are not few."""
     facts = text.column.original if text.original is not None else text.column.released
     labels = frozenset(label for label in text.main if decides(label))
     return describe_cells(facts, labels, disclosure) if few_cells(facts, labels) else None
 
 
-def _listed(names: Sequence[str]) -> str:
+def _names_in_words(names: Sequence[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
@@ -238,7 +238,7 @@ def guess_truth(
 ) -> ProposedTruth:
     """Return the first of the three that is present and accepted."""
     notes: dict[str, str] = {}
-    rows = [sampled(source.rows) for source in sources]
+    rows = [sample_places(source.rows) for source in sources]
     spelled = look(rows[0], rows[1])
     columns = spelled.columns
     order = _same_order(columns)
@@ -280,7 +280,7 @@ def guess_truth(
 
 def _pairs(original: Rows, released: Rows, look: Look, disclosure: Disclosure) -> tuple[str, Spellings]:
     """Return the columns with the cells of some pairs of rows, and how many those are, if not all."""
-    places = sampled(len(original))
+    places = sample_places(len(original))
     return describe_sample(len(places), len(original), disclosure), look(original[places], released[places])
 
 

@@ -29,7 +29,7 @@ _Found = TypeVar("_Found")
 IDLE: list[duckdb.DuckDBPyConnection] = []
 """Instances of DuckDB that nobody uses: to open one takes as long as to read a small table."""
 _of_a_parent: list[duckdb.DuckDBPyConnection] = []
-"""Those of the process that this one was forked from. Their threads are not here, so they are never used or closed."""
+"""Instances of the process that this one was forked from. Their threads are not here: they are never used or closed."""
 NUMBERS = count()
 
 
@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def connected() -> Iterator[duckdb.DuckDBPyConnection]:
+def connect() -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to tables of one's own in DuckDB, which are gone at the end.
 
     They are in memory; nothing is written to disk. The order of rows is kept, no progress is shown, and the time zone
@@ -120,7 +120,7 @@ def within_memory(function: Callable[_Arguments, _Found]) -> Callable[_Arguments
     return refusing
 
 
-def quoted(name: str) -> str:
+def identifier(name: str) -> str:
     """`name` as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, cast
 import numpy as np
 
 from cvpl.errors import InputError, Problem
-from cvpl.tables.source.connection import literal, only_file, quoted
+from cvpl.tables.source.connection import identifier, literal, only_file
 from cvpl.tables.source.reading_settings import (
     BLANKS,
     UNDEFINED,
@@ -35,7 +35,7 @@ from cvpl.tables.source.reading_settings import (
     likely_encoding,
     text_of,
 )
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 
 if TYPE_CHECKING:
     import duckdb
@@ -87,12 +87,12 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
         if encoding == "utf-8":
             rejected = read_records(con, path, role, len(names), delimiter)
         else:
-            rejected = load_decoded(con, path, quoted(role), len(names), delimiter, encoding)
+            rejected = load_decoded(con, path, identifier(role), len(names), delimiter, encoding)
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.IOException:
         if path.suffix.lower() == ".gz":
-            raise InputError([_damaged(name)]) from None
+            raise InputError([_damage_problem(name)]) from None
         # The file was opened and its header read before: the trouble is with the disk.
         raise disk_trouble(name) from None
     except duckdb.Error:
@@ -107,7 +107,7 @@ def load_csv(con: duckdb.DuckDBPyConnection, path: Path, role: str, reading: Rea
             Problem(
                 name,
                 _REJECTS.get(kind, "found a record that is not CSV"),
-                _not_utf8(path) if kind == "INVALID ENCODING" else cure,
+                _encoding_problem(path) if kind == "INVALID ENCODING" else cure,
                 row=record,
                 count=count,
             )
@@ -122,7 +122,7 @@ def _check_count(
     con: duckdb.DuckDBPyConnection, path: Path, role: str, delimiter: str, found: RecordCount, is_exact: bool, name: str
 ) -> None:
     """Raise InputError if the table has another number of records than the file."""
-    read = int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
+    read = int(con.execute(f"SELECT count(*) FROM {identifier(role)}").fetchall()[0][0])
     if read == found.records:
         return
     if not is_exact:
@@ -132,7 +132,7 @@ def _check_count(
     if found.too_long:
         what = f"{_REJECTS['LINE SIZE OVER MAXIMUM']}: {found.records:,} records are in the file, {read:,} can be read"
         raise InputError([Problem(name, what, _row_cure(path), row=found.too_long)])
-    what = f"{counted(read, 'record')} can be read, but the file has {found.records:,}"
+    what = f"{count_phrase(read, 'record')} can be read, but the file has {found.records:,}"
     cure = "Write it with one record per line, the same line end throughout, and every quote closed."
     raise InputError([Problem(name, what, cure)])
 
@@ -149,7 +149,7 @@ def read_records(
         f"encoding='utf-8', compression='{compression}', hive_partitioning=false"
     )
     try:
-        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM read_csv({only_file(path)}, {options})")
+        con.execute(f"CREATE TABLE {identifier(role)} AS SELECT * FROM read_csv({only_file(path)}, {options})")
         found = con.execute(
             "SELECT error_type::VARCHAR, min(line), count(DISTINCT line) FROM reject_errors GROUP BY 1 ORDER BY 2"
         ).fetchall()
@@ -164,7 +164,7 @@ def _row_cure(path: Path) -> str:
     return "Correct the row, or set `reading.delimiter` if the fields are not separated by commas."
 
 
-def _not_utf8(path: Path) -> str:
+def _encoding_problem(path: Path) -> str:
     """Say what to do with a file that is not UTF-8, by the encoding that its bytes suggest."""
     likely = likely_encoding(path)
     if likely is None or likely == "utf-8":
@@ -197,9 +197,9 @@ def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[En
             what = "the header cannot be read as UTF-8 text: it has a zero byte"
         raise InputError([Problem(name, what, "Write it as UTF-8, plain or compressed with gzip.")]) from None
     except (OSError, EOFError, zlib.error):
-        raise InputError([_damaged(name)]) from None
+        raise InputError([_damage_problem(name)]) from None
     except UnicodeEncodeError:
-        raise InputError([Problem(name, "the header cannot be read as UTF-8 text", _not_utf8(path))]) from None
+        raise InputError([Problem(name, "the header cannot be read as UTF-8 text", _encoding_problem(path))]) from None
     except ValueError:
         what = "the header has a quote that is not closed, text behind a closing quote, or blanks before an opening one"
         raise InputError([Problem(name, what, "Correct the first line.")]) from None
@@ -215,7 +215,7 @@ def _header(path: Path, delimiter: str, reading: Reading, name: str) -> tuple[En
     return encoding, checked_names(names, name, "fields"), expected
 
 
-def _damaged(name: str) -> Problem:
+def _damage_problem(name: str) -> Problem:
     cure = "Write or copy it again; a name that ends in .gz is read as gzip."
     return Problem(name, "the file cannot be opened, or is cut off or damaged", cure)
 
@@ -310,7 +310,7 @@ def quick_count(path: Path, delimiter: str, limits: Limits | None = None, name: 
     closes_before[[delimiter.encode()[0], _LINE_END, _QUOTE]] = True
     lines, inside, regular, before, ends_before = 0, False, True, _LINE_END, 0
     length = record = 0  # bytes since the last line end, and since the last one that is not quoted
-    for chunk in _with_plain_ends(path, limits or Limits(), name or path.name):
+    for chunk in _parts_with_plain_ends(path, limits or Limits(), name or path.name):
         if (zero := chunk.find(b"\0")) >= 0:
             raise ZeroByteError(1 + ends_before + chunk.count(b"\n", 0, zero))
         ends_before += chunk.count(b"\n")
@@ -412,7 +412,7 @@ def _spaced_fields(delimiter: str) -> re.Pattern[str]:
     return re.compile(rf'(?:^|{re.escape(delimiter)})( *)"(?:[^"]++|"")*+"?')
 
 
-def _with_plain_ends(path: Path, limits: Limits, name: str) -> Iterator[bytes]:
+def _parts_with_plain_ends(path: Path, limits: Limits, name: str) -> Iterator[bytes]:
     """The bytes of the file in parts, none empty, with every line end as one line feed."""
     held, is_first = b"", True
     for read in chunks_of(path, limits, name):
@@ -489,7 +489,7 @@ def _insert(con: duckdb.DuckDBPyConnection, table: str, records: Sequence[Sequen
 
 def raw_records(path: Path, delimiter: str) -> Iterator[bytes]:
     """Yield the header and the records, each with its line end; blank lines are skipped, as in reading."""
-    with _opened(path) as file:
+    with _open_file(path) as file:
         record, inside = list[bytes](), False
         fields = quoted_fields(delimiter)
         for line in file:
@@ -505,5 +505,5 @@ def raw_records(path: Path, delimiter: str) -> Iterator[bytes]:
             yield b"".join(record)
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_file(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")

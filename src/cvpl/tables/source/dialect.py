@@ -56,7 +56,7 @@ def guess_dialect(data: object, limits: Limits | None = None) -> Dialect:
     delimiter = "," if is_tsv(path) else found
     if delimiter != ",":
         reasons.append(f"the header of {path.name} is separated by {_DELIMITERS[delimiter]}")
-    padded = _padded(lines, "\t" if is_tsv(path) else delimiter)
+    padded = _count_padded_lines(lines, "\t" if is_tsv(path) else delimiter)
     if padded:
         reasons.append(f"lines of {path.name} have blanks around fields")
     reading = Reading(strip=bool(padded), delimiter=delimiter, encoding=encoding, limits=limits)
@@ -68,7 +68,7 @@ def _delimiter(header: str) -> str:
     return max(_DELIMITERS, key=bare.count)
 
 
-def _padded(lines: Sequence[str], delimiter: str) -> int:
+def _count_padded_lines(lines: Sequence[str], delimiter: str) -> int:
     """Count the lines with a padded field; 0 if they are too few to matter."""
     try:
         rows = list(csv.reader(lines, delimiter=delimiter))
@@ -93,7 +93,10 @@ def other_separators(tables: Mapping[str, object], reading: Reading, declared: S
     found = {}
     for role, separator in others.items():
         name = display_name(tables[role], role)
-        what = f"the fields are separated by {_shown(separator)}, but read as separated by {_shown(reading.delimiter)}"
+        what = (
+            f"the fields are separated by {_separator_name(separator)}, but read as separated by "
+            f"{_separator_name(reading.delimiter)}"
+        )
         cure = f"Set `reading.delimiter: {_WRITTEN.get(separator, repr(separator))}`."
         if len(set(used.values())) > 1:
             cure = "Write all tables with the same separator: `reading.delimiter` applies to every table."
@@ -101,7 +104,7 @@ def other_separators(tables: Mapping[str, object], reading: Reading, declared: S
     return found
 
 
-def _shown(separator: str) -> str:
+def _separator_name(separator: str) -> str:
     return _SHOWN.get(separator, f"`{separator}`")
 
 
@@ -118,13 +121,13 @@ def _separator(data: object, reading: Reading, wanted: frozenset[str]) -> str | 
             header = file.readline(LONGEST)
     except (OSError, EOFError, zlib.error):
         return None
-    if _declared(header, reading.delimiter, wanted):
+    if _count_declared(header, reading.delimiter, wanted):
         return reading.delimiter
-    best = max(_SEPARATORS, key=lambda separator: _declared(header, separator, wanted))
-    return best if _declared(header, best, wanted) else None
+    best = max(_SEPARATORS, key=lambda separator: _count_declared(header, separator, wanted))
+    return best if _count_declared(header, best, wanted) else None
 
 
-def _declared(header: str, separator: str, wanted: frozenset[str]) -> int:
+def _count_declared(header: str, separator: str, wanted: frozenset[str]) -> int:
     """How many declared columns the header names with this separator."""
     try:
         fields = next(csv.reader([header], delimiter=separator, skipinitialspace=True), [])

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from cvpl.errors import InputError, Problem
 from cvpl.tables.meaning.protected_values import Decimal
-from cvpl.tables.source.connection import literal, quoted
+from cvpl.tables.source.connection import identifier, literal
 from cvpl.tables.source.reading_settings import Limits
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def read_workbook(
         book = python_calamine.CalamineWorkbook.from_path(str(path))
         sheets = list(book.sheet_names)
         if sheet is not None and sheet not in sheets:
-            what, cure = "the workbook has no such sheet", f"Name one of its sheets: {listed(sheets)}."
+            what, cure = "the workbook has no such sheet", f"Name one of its sheets: {names_in_words(sheets)}."
             raise InputError([Problem(name, what, cure)])
         if not sheets:
             raise InputError([Problem(name, "the workbook has no sheet", "It needs a sheet with a header.")])
@@ -78,7 +78,7 @@ def read_workbook(
     return header, {f"c{at}": _cells(column[1:], decimal) for at, column in enumerate(columns)}
 
 
-def listed(names: Sequence[str]) -> str:
+def names_in_words(names: Sequence[str]) -> str:
     """Some names of tables or sheets, for a message."""
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(f"'{name}'" for name in names[:_SHOWN]) + more
@@ -173,7 +173,7 @@ def load_database(
         what = "its last changes are not in it yet, but in the .wal file beside it"
         cure = "Close the program that writes to it, or run CHECKPOINT there."
         raise InputError([Problem(name, what, cure)])
-    file = quoted(f"{role} file")
+    file = identifier(f"{role} file")
     try:
         # An absolute path is never taken for an address or the name of an extension.
         con.execute(f"ATTACH {literal(str(path.absolute()))} AS {file} (READ_ONLY, TYPE duckdb)")
@@ -184,14 +184,14 @@ def load_database(
         raise InputError([Problem(name, "the file cannot be opened as a DuckDB database", cure)]) from None
     try:
         schema, table = _stored_table(con, f"{role} file", part, name)
-        source = f"{file}.{quoted(schema)}.{quoted(table)}"
+        source = f"{file}.{identifier(schema)}.{identifier(table)}"
         columns = [str(row[0]) for row in con.execute(f"DESCRIBE {source}").fetchall()]
         limits.check_columns(len(columns), name)
         rows = int(con.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0])
         limits.check_rows(rows, name)
         limits.check_expansion(path.stat().st_size, rows * len(columns), name)  # a cell takes a byte or more
         fields = ", ".join(f"c{number}" for number in range(len(columns)))
-        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {source} AS t({fields})")
+        con.execute(f"CREATE TABLE {identifier(role)} AS SELECT * FROM {source} AS t({fields})")
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error:
@@ -213,7 +213,7 @@ def _stored_table(con: duckdb.DuckDBPyConnection, file: str, part: str | None, n
     found = [table for label, table in zip(shown, tables, strict=True) if part in (label, f"{table[0]}.{table[1]}")]
     if not found:
         what = "the name of the table is missing" if part is None else "the file has no such table"
-        cure = f"Name one of {listed(shown)} after a #, as in file.duckdb#table."
+        cure = f"Name one of {names_in_words(shown)} after a #, as in file.duckdb#table."
         if not tables:
             cure = "It has none at all: write a table to it."
         views = f"Views are not read, since a view may read other files and never end: {_STORE}."

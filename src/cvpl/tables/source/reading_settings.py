@@ -152,11 +152,11 @@ def text_of(path: Path, encoding: Encoding = "utf-8") -> io.TextIOWrapper:
     not define become `UNDEFINED`, which is refused later.
     """
     if encoding == "utf-8":
-        return io.TextIOWrapper(cast("Any", _opened(path)), "utf-8-sig", "surrogateescape", newline="")
-    return io.TextIOWrapper(cast("Any", _opened(path)), encoding, "replace", newline="")
+        return io.TextIOWrapper(cast("Any", _open_text(path)), "utf-8-sig", "surrogateescape", newline="")
+    return io.TextIOWrapper(cast("Any", _open_text(path)), encoding, "replace", newline="")
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_text(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
@@ -165,7 +165,7 @@ def chunks_of(path: Path, limits: Limits | None = None, name: str = "") -> Itera
 
     Raises LimitError, which calls the file `name`, if it expands to more than the `limits` allow.
     """
-    with _opened(path) as file:
+    with _open_text(path) as file:
         parts = iter(lambda: file.read(CHUNK), b"")
         if limits is not None and path.suffix.lower() == ".gz":
             yield from expanding(parts, path.stat().st_size, limits, name or path.name)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from cvpl.errors import CvplError, InputError, Problem
 from cvpl.files.reading import FileState, not_a_file
-from cvpl.tables.source.connection import only_file, quoted
+from cvpl.tables.source.connection import identifier, only_file
 from cvpl.tables.source.csv_file import is_csv, load_csv
 from cvpl.tables.source.other_formats import load_database, read_workbook
 from cvpl.tables.source.reading_settings import (
@@ -107,7 +107,7 @@ def open_source(
     name = name or display_name(data, role)
     fingerprint = state = None
     if isinstance(data, str | Path):
-        path, part = located(data)
+        path, part = locate(data)
         problem = not_a_file(path, name)
         if not is_unicode(str(data)):
             what = "the name of the file or of its folder is not valid UTF-8"
@@ -128,7 +128,7 @@ def open_source(
         columns = _load_parquet(con, data.files, role, reading.limits, name)
     else:
         columns = _load_frame(con, data, role, reading.limits, name)
-    described, count = _described(con, role, name)
+    described, count = _describe_table(con, role, name)
     reading.limits.check_rows(count, name)
     if not count:
         raise InputError([Problem(name, "the table has no rows", "A rate needs at least one record in each table.")])
@@ -137,13 +137,13 @@ def open_source(
     return Source(name, role, types, count, fingerprint, position, state)
 
 
-def _described(con: duckdb.DuckDBPyConnection, role: str, name: str) -> tuple[list[tuple[str, ...]], int]:
+def _describe_table(con: duckdb.DuckDBPyConnection, role: str, name: str) -> tuple[list[tuple[str, ...]], int]:
     """The columns of a loaded table as DuckDB describes them, and its number of rows."""
     import duckdb  # noqa: PLC0415 - loaded when a table is
 
     try:
-        described = con.execute(f"DESCRIBE {quoted(role)}").fetchall()
-        return described, int(con.execute(f"SELECT count(*) FROM {quoted(role)}").fetchall()[0][0])
+        described = con.execute(f"DESCRIBE {identifier(role)}").fetchall()
+        return described, int(con.execute(f"SELECT count(*) FROM {identifier(role)}").fetchall()[0][0])
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise
     except duckdb.Error:
@@ -151,7 +151,7 @@ def _described(con: duckdb.DuckDBPyConnection, role: str, name: str) -> tuple[li
         raise InputError([damaged_parquet(name)]) from None
 
 
-def located(data: str | Path) -> tuple[Path, str | None]:
+def locate(data: str | Path) -> tuple[Path, str | None]:
     """Return the file, and the name of its sheet or table in `file.xlsx#Sheet` or `file.duckdb#table`."""
     match = _PART.fullmatch(str(data))
     return (Path(data), None) if match is None or Path(data).is_file() else (Path(match[1]), match[2])
@@ -188,7 +188,7 @@ def _load_workbook(
     view = f"{role} cells"
     con.execute("SET pandas_analyze_sample = 0")
     con.register(view, dict(cells))
-    con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {quoted(view)}")
+    con.execute(f"CREATE TABLE {identifier(role)} AS SELECT * FROM {identifier(view)}")
     con.unregister(view)
     return names
 
@@ -219,7 +219,7 @@ def _load_parquet(
         fields = f"{_aliases(columns)}, place" + (", file" if several else "")
         position = "CAST(parse_filename(file, true) AS BIGINT) + place" if several else "place"
         con.execute(
-            f"CREATE VIEW {quoted(role)} AS SELECT {_aliases(columns)}, {position} AS {POSITION} "
+            f"CREATE VIEW {identifier(role)} AS SELECT {_aliases(columns)}, {position} AS {POSITION} "
             f"FROM {table} AS t({fields})"
         )
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
@@ -251,7 +251,7 @@ def is_whole(con: duckdb.DuckDBPyConnection, source: Source) -> bool:
         return True
     cells = ", ".join(f"bit_xor(hash({source.field(column)}))" for column in source.types)
     try:
-        con.execute(f"SELECT {cells} FROM {quoted(source.table)}").fetchall()
+        con.execute(f"SELECT {cells} FROM {identifier(source.table)}").fetchall()
     except duckdb.OutOfMemoryException:
         return True
     except duckdb.Error:
@@ -287,9 +287,9 @@ def _load_frame(con: duckdb.DuckDBPyConnection, data: object, role: str, limits:
         # pandas is passed directly: its own Arrow export needs pyarrow, which nothing else here does.
         con.register(view, readable(data) if is_pandas(data) else ArrowStream(data))
         if columns is None:
-            columns = [str(row[0]) for row in con.execute(f"DESCRIBE {quoted(view)}").fetchall()]
+            columns = [str(row[0]) for row in con.execute(f"DESCRIBE {identifier(view)}").fetchall()]
             limits.check_columns(len(columns), name)
-        con.execute(f"CREATE TABLE {quoted(role)} AS SELECT * FROM {quoted(view)} AS t({_aliases(columns)})")
+        con.execute(f"CREATE TABLE {identifier(role)} AS SELECT * FROM {identifier(view)} AS t({_aliases(columns)})")
         con.unregister(view)
     except (duckdb.OutOfMemoryException, duckdb.InterruptException):
         raise

@@ -59,7 +59,7 @@ def benchmark(
     given = [manifests] if isinstance(manifests, str | Path) else list(manifests)
     if not given:
         raise UsageError("there is no manifest; name at least one")
-    tasks = _chosen(read_manifests(given, data), only)
+    tasks = _choose_entries(read_manifests(given, data), only)
     kept = KeptResults(None if folder is None else Path(folder))
     kept.prepare()
     groups: list[out.BenchmarkGroup] = []
@@ -81,7 +81,7 @@ def benchmark(
     )
 
 
-def _chosen(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[tuple[Manifest, list[Entry]]]:
+def _choose_entries(manifests: Sequence[Manifest], only: Sequence[str] | None) -> list[tuple[Manifest, list[Entry]]]:
     """The releases to audit, by manifest; unknown names raise UsageError."""
     if only is None:
         return [(manifest, list(manifest.entries)) for manifest in manifests]
@@ -111,7 +111,7 @@ def _run(
     if found is not None:
         return AttemptedRelease(entry, digest, found)
     try:
-        found = _audited(entry, memory, progress)
+        found = _audit_entry(entry, memory, progress)
     except Exception as error:
         if is_interruption(error):
             raise KeyboardInterrupt from error
@@ -133,7 +133,7 @@ def _reasons(error: Exception) -> tuple[str, ...]:
     return (f"internal error ({type(error).__name__} at {place_of(error)}), a bug in cvpl",)
 
 
-def _audited(entry: Entry, memory: int | None, progress: ProgressCallback) -> AuditedRelease:
+def _audit_entry(entry: Entry, memory: int | None, progress: ProgressCallback) -> AuditedRelease:
     """The audit of a release with its duration, and the utility as in `cvpl.compare`."""
     start = time.perf_counter()
     audited, utility_next = parts(progress, _AUDIT_AND_UTILITY)

@@ -76,10 +76,10 @@ def board(manifest: Manifest, ran: Sequence[AttemptedRelease]) -> tuple[out.Benc
         seed=config.seed,
         utility_figures=figures,
     )
-    return group, in_order(rows)
+    return group, rank_rows(rows)
 
 
-def in_order(rows: Sequence[out.BenchmarkRow]) -> list[out.BenchmarkRow]:
+def rank_rows(rows: Sequence[out.BenchmarkRow]) -> list[out.BenchmarkRow]:
     """The rows of one group in order, with their ranks; rows without one come last, in the given order."""
     placed: list[out.BenchmarkRow] = []
     for kind in sorted({_kind(row) for row in rows}):

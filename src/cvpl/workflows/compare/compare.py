@@ -31,11 +31,11 @@ from cvpl.workflows.compare.one_release import (
     check_releases,
     control_likeness,
     measure_release,
-    named,
-    published,
+    name_releases,
+    publish_figures,
     resolve,
 )
-from cvpl.workflows.compare.ranking import ReleaseFigures, ranked
+from cvpl.workflows.compare.ranking import ReleaseFigures, rank
 from cvpl.workflows.draws.mechanism import FAILED
 
 DRAWS = 5
@@ -76,7 +76,7 @@ def compare(
     """
     whole = RisingProgress(progress or ignore_progress)
     whole(Phase.READING, None)
-    given = named(releases)
+    given = name_releases(releases)
     output = None if folder is None else Path(folder) / FAILED
     mechanisms_of = named_mechanisms(mechanisms, given, config, timeout, draws, output)
     if not given and not mechanisms_of:
@@ -99,7 +99,7 @@ def compare(
             found.append(_measure(one, resolved, original, control, its_progress, shown=progress is not None))
         for (run, first), part in zip(runs, tells[len(given) :], strict=True):
             found.append(measure_mechanism(run, first, prefix_progress(part, run.mechanism.name)))
-    order = ranked(found)
+    order = rank(found)
     return out.ComparisonResult(
         schema="cvpl/compare/1",
         inputs=inputs,
@@ -129,6 +129,6 @@ def _measure(
         progress.expect(Work(resolved, inputs).compared())
     ensemble = run_attackers(resolved, inputs, progress)
     attacked = AttackedRelease(one, resolved, inputs, ensemble, control_likeness(resolved, inputs))
-    found = published(measure_release(attacked, progress))
+    found = publish_figures(measure_release(attacked, progress))
     progress.finish()
     return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from cvpl import result as out
 from cvpl.assessment.decision import (
-    bounded,
+    bound_risk,
     closing_reasons,
     control_fault,
     control_hides,
@@ -35,14 +35,14 @@ from cvpl.evaluation.trials.rounds import Floats, Groups, MeanOverDraws, power_o
 from cvpl.result.publishing import Disclosure
 from cvpl.result.verdict import TOO_FEW, blind, caveats
 from cvpl.tables.pair import Inputs
-from cvpl.wording import counted, share_in, stopped
+from cvpl.wording import count_phrase, share_in, with_full_stop
 from cvpl.workflows.compare.one_release import (
     AttackedRelease,
     NamedRelease,
     control_likeness,
     judged_policies,
     measure_release,
-    published,
+    publish_figures,
     utility_section,
 )
 from cvpl.workflows.compare.ranking import ReleaseFigures
@@ -61,13 +61,13 @@ from cvpl.workflows.draws.mechanism import (
 from cvpl.workflows.draws.strongest import (
     StrongestOverDraws,
     confidence_among,
+    config_of_draw,
     draw_policies,
     faults_of,
     measure_powers,
     objections,
     place_in_rows,
     scores_by_row,
-    with_canaries_once,
 )
 from cvpl.workflows.made_tables import FAMILIES, Strength
 
@@ -99,7 +99,7 @@ class NamedMechanism:
             with keeping_output(place, kept):
                 made = self.mechanism.make(Draw(table, place, seed, threading.Event()))
         except ReleaseNotMade as failed:
-            text = f"mechanism '{self.name}', draw {number + 1}: {stopped(str(failed))}"
+            text = f"mechanism '{self.name}', draw {number + 1}: {with_full_stop(str(failed))}"
             if self.mechanism.kind == "command":
                 text += where_output_is(kept, "folder")
             raise failed.error(text) from failed
@@ -135,12 +135,12 @@ def named_mechanisms(
             raise UsageError("mechanisms: each needs a name without a slash, such as noise.")
         if name in taken:
             raise UsageError(f"mechanisms: a release has the name '{name}' too. Choose another name.")
-        text, strength = _with_strength(mechanism)
+        text, strength = _split_strength(mechanism)
         found.append(NamedMechanism(name, find_mechanism(text, strength, config, timeout), output))
     return found
 
 
-def _with_strength(mechanism: object) -> tuple[object, Strength | None]:
+def _split_strength(mechanism: object) -> tuple[object, Strength | None]:
     """A built-in mechanism and its strength, which follows the name; everything else as it is."""
     if not isinstance(mechanism, str) or is_command(mechanism):
         return mechanism, None
@@ -178,7 +178,7 @@ class MechanismRun:
         progress(Phase.READING, None)
         made = self.mechanism.mechanism
         keyed = replace(release.resolved(self.resolved), keyed=made.kind != "built_in")
-        resolved = with_canaries_once(keyed, number)
+        resolved = config_of_draw(keyed, number)
         inputs = self._read(number, release)
         progress.expect(Work(resolved, inputs).attackers())
         ensemble = run_attackers(resolved, inputs, progress)
@@ -220,10 +220,10 @@ def measure_mechanism(run: MechanismRun, made: NamedRelease, progress: ProgressC
     if reading.headline is not None:
         ensemble = replace(first.ensemble, headline=reading.headline, reading=RiskReading(reading.false_rate))
         first = replace(first, ensemble=ensemble)
-    shown = over_draws(measure_release(first, tells[-1]), run.mechanism.mechanism, reading, found)
+    shown = figures_over_draws(measure_release(first, tells[-1]), run.mechanism.mechanism, reading, found)
     run.remove(0)
     tells[-1].finish()
-    return judged(published(shown), judged_policies(run.resolved, draws=True))
+    return judge_figures(publish_figures(shown), judged_policies(run.resolved, draws=True))
 
 
 def _check_columns(run: MechanismRun, number: int, first: Inputs, other: Inputs) -> None:
@@ -354,7 +354,7 @@ _MEANS = (
 )
 
 
-def over_draws(
+def figures_over_draws(
     first: ReleaseFigures, mechanism: MechanismRunner, reading: DrawsReading, found: Sequence[DrawFindings]
 ) -> ReleaseFigures:
     """The figures of a mechanism, not yet rounded, from those of its first draw and what all draws say."""
@@ -385,7 +385,7 @@ def over_draws(
             "assessable": not reasons,
             "reasons": reasons,
             "verdict": _verdict(figures, len(found)),
-            "risk": bounded(risk, preflight),
+            "risk": bound_risk(risk, preflight),
             "power": _power(power, reading),
             "picked": out.Picked(among=reading.among, confidence=reading.confidence) if reading.among > 1 else None,
             "best_candidate": right,
@@ -402,7 +402,7 @@ def over_draws(
     return replace(first, section=section, risk=compared, attributable=None, among=reading.among, disclosure=disclosure)
 
 
-def judged(found: ReleaseFigures, policies: tuple[PolicyConfig, ...]) -> ReleaseFigures:
+def judge_figures(found: ReleaseFigures, policies: tuple[PolicyConfig, ...]) -> ReleaseFigures:
     """The published figures of a mechanism with its policies, judged by them."""
     section = found.section
     closing = closing_reasons(section.preflight)
@@ -452,7 +452,7 @@ def _verdict(figures: out.VerdictFigures, draws: int) -> out.Verdict:
     mean, certain = figures.risk, figures.certain
     if certain is None:
         found = out.verdict_of(figures)
-        return found.model_copy(update={"sentence": f"Over {counted(draws, 'draw')}: {_inner(found.sentence)}"})
+        return found.model_copy(update={"sentence": f"Over {count_phrase(draws, 'draw')}: {_inner(found.sentence)}"})
     found = out.verdict_of(figures.model_copy(update={"risk": certain, "certain": None}))
     most = "" if mean is None or mean.high is None or figures.blind is not None else f" (at most {share_in(mean.high)})"
     sentence = f"In one of {draws} draws: {_inner(found.sentence).rstrip('.')}"

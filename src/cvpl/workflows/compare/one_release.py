@@ -9,8 +9,8 @@ from pathlib import Path
 
 from cvpl import result as out
 from cvpl.assessment import audit_result
-from cvpl.assessment.audit_result import described, have_one_match, promise_status
-from cvpl.assessment.decision import TableFigures, bounded, gate, notices, verdict, warning_sections
+from cvpl.assessment.audit_result import describe_inputs, have_one_match, promise_status
+from cvpl.assessment.decision import TableFigures, bound_risk, gate, notices, verdict, warning_sections
 from cvpl.assessment.diagnostics.all_diagnostics import run_contributions
 from cvpl.assessment.diagnostics.inference import inference, release_inference
 from cvpl.assessment.diagnostics.release_questions import (
@@ -23,7 +23,7 @@ from cvpl.assessment.disclosure import disclosure_of, disclosure_of_attacks, few
 from cvpl.assessment.ensemble import EnsembleOutcome
 from cvpl.assessment.planning.progress import Phase, ProgressCallback
 from cvpl.assessment.preflight import preflight
-from cvpl.assessment.sight import with_sight
+from cvpl.assessment.sight import add_sight_findings
 from cvpl.config.loading import ConfigLike, load
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.config.written import PolicyConfig
@@ -74,7 +74,7 @@ class AttackedRelease:
     def findings(self) -> list[out.Finding]:
         """The findings of the checks before the attack, and on what the attackers cannot see."""
         found = preflight(self.resolved, self.inputs, self.likeness)
-        return with_sight(found, self.ensemble, self.resolved, self.inputs)
+        return add_sight_findings(found, self.ensemble, self.resolved, self.inputs)
 
     @cached_property
     def utility(self) -> Utility:
@@ -121,8 +121,8 @@ class AttackedRelease:
 
     @property
     def groups(self) -> tuple[Ints, Ints | None] | None:
-        """The units of originals and controls; None if no rows belong together."""
-        codes = self.inputs.evaluation.unit.codes
+        """The clusters of originals and controls; None if no rows belong together."""
+        codes = self.inputs.evaluation.groups.codes
         return None if codes is None else (codes["original"], codes.get("control"))
 
     @property
@@ -163,7 +163,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
             "assessable": assessable,
             "reasons": [*ensemble.reasons, *(finding.message for finding in findings if finding.check == TOO_FEW)],
             "verdict": decided,
-            "risk": bounded(ensemble.risk, findings) if assessable else None,
+            "risk": bound_risk(ensemble.risk, findings) if assessable else None,
             "best_candidate": ensemble.best_candidate,
             "preflight": findings,
             "policies": gate(ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure, tables),
@@ -195,7 +195,7 @@ def judged_policies(resolved: ResolvedConfig, *, draws: bool = False) -> tuple[P
     return tuple(one for one in written if one.figure not in left_out)
 
 
-def published(found: ReleaseFigures) -> ReleaseFigures:
+def publish_figures(found: ReleaseFigures) -> ReleaseFigures:
     """The figures rounded. Releases are ranked by these, so that their order tells no more than their figures."""
     section = found.disclosure.published(found.section)
     return replace(found, section=section.model_copy(update={"one_over_k": _one_over_k(section)}))
@@ -231,7 +231,7 @@ def _section(
     row = audit_result.attacker_row(ensemble.headline, measured, (), None)
     return out.ComparedRelease(
         name=attacked.one.name,
-        input=described(inputs)["protected"],
+        input=describe_inputs(inputs)["protected"],
         scenario="blind" if inputs.evaluation.matches is None else inputs.evaluation.matches.scenario,
         assessable=not ensemble.reasons,
         reasons=list(ensemble.reasons),
@@ -305,7 +305,7 @@ class NamedRelease:
         return resolved.identified_by(self.identity)
 
 
-def named(releases: Sequence[object] | Mapping[str, object]) -> list[NamedRelease]:
+def name_releases(releases: Sequence[object] | Mapping[str, object]) -> list[NamedRelease]:
     """The releases, each with a name: the mapping's, the file's (with folders if needed to be unique), or a number."""
     if isinstance(releases, str | Path):
         raise UsageError("releases is one path; give a list of tables, or a mapping from names to tables")
@@ -349,21 +349,21 @@ def check_releases(
 
     Problems are those of an audit, and also a duplicate release, or a release without a column that others have.
     """
-    seen: list[_Seen] = []
+    seen: list[_ReadRelease] = []
     faults: list[tuple[NamedRelease, tuple[Problem, ...]]] = []
     for one in releases:
         try:
-            seen.append(_Seen.of(one, one.read(original, resolved, control, checks=False)))
+            seen.append(_ReadRelease.of(one, one.read(original, resolved, control, checks=False)))
         except InputError as error:
             faults.append((one, error.problems))
-    problems = _distinct(faults, len(releases)) + _twice(releases, seen) + _other_columns(seen)
+    problems = _distinct(faults, len(releases)) + _repeated_release_problems(releases, seen) + _other_columns(seen)
     if problems:
         raise InputError(problems)
     return {role: item for role, item in seen[0].inputs.items() if role != _ROLE}
 
 
 @dataclass(frozen=True, eq=False)
-class _Seen:
+class _ReadRelease:
     """What is kept of a readable release: not its cells."""
 
     one: NamedRelease
@@ -371,8 +371,8 @@ class _Seen:
     lacking: frozenset[str]
 
     @classmethod
-    def of(cls, one: NamedRelease, inputs: Inputs) -> _Seen:
-        return cls(one, described(inputs), frozenset(inputs.whole.lacking[_ROLE]))
+    def of(cls, one: NamedRelease, inputs: Inputs) -> _ReadRelease:
+        return cls(one, describe_inputs(inputs), frozenset(inputs.whole.lacking[_ROLE]))
 
 
 def _distinct(faults: Sequence[tuple[NamedRelease, tuple[Problem, ...]]], releases: int) -> list[Problem]:
@@ -395,7 +395,7 @@ def _distinct(faults: Sequence[tuple[NamedRelease, tuple[Problem, ...]]], releas
     return list(dict.fromkeys(found))
 
 
-def _twice(releases: Sequence[NamedRelease], seen: Sequence[_Seen]) -> list[Problem]:
+def _repeated_release_problems(releases: Sequence[NamedRelease], seen: Sequence[_ReadRelease]) -> list[Problem]:
     """Releases that are the same table, the same file, or a file with the same bytes as an earlier one."""
     prints = {item.one.name: item.inputs[_ROLE].sha256 for item in seen}
     found = []
@@ -414,7 +414,7 @@ def _file(one: NamedRelease) -> Path | None:
     return Path(one.table).resolve() if isinstance(one.table, str | Path) else None
 
 
-def _other_columns(seen: Sequence[_Seen]) -> list[Problem]:
+def _other_columns(seen: Sequence[_ReadRelease]) -> list[Problem]:
     """Columns that some releases lack and others have: their utilities would describe different tables."""
     everywhere = frozenset[str].intersection(*(item.lacking for item in seen)) if seen else frozenset[str]()
     cure = "Compare releases with the same columns; a column that is withheld on purpose may have empty cells."

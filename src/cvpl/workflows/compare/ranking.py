@@ -48,14 +48,14 @@ class Ranking:
     utility_figures: list[str]
 
 
-def ranked(found: Sequence[ReleaseFigures]) -> Ranking:
+def rank(found: Sequence[ReleaseFigures]) -> Ranking:
     """Rank releases by risk; those that cannot be ranked come last, in the given order.
 
     Risks are ranked only if all have the same basis: the control at one false-positive rate or, without a control, the
     true matches.
     """
     reading = _reading(found)
-    text = sorted((item for item in found if _read(item) == reading is not None), key=lambda item: -_risk(item))
+    text = sorted((item for item in found if _risk_basis(item) == reading is not None), key=lambda item: -_risk(item))
     rest = [item for item in found if item not in text]
     differences: list[out.PairedDifference] = []
     above = np.zeros((len(text), len(text)), dtype=bool)
@@ -87,10 +87,10 @@ def ranked(found: Sequence[ReleaseFigures]) -> Ranking:
             item.section.model_copy(
                 update={
                     "utility": item.section.utility.model_copy(
-                        update={"score": score, "reason": _why(item, found) if score is None else None}
+                        update={"score": score, "reason": _reason_not_compared(item, found) if score is None else None}
                     ),
                     "risk_places": _places(risk_places.get(name)),
-                    "unranked": _unranked(item, reading),
+                    "unranked": _reason_unranked(item, reading),
                     "utility_places": _places(utility_places.get(name)),
                     "on_frontier": not better[name] if name in better else None,
                     "beaten_by": better.get(name, []),
@@ -111,7 +111,7 @@ def _risk(figures: ReleaseFigures) -> float:
     return figures.section.risk.estimate
 
 
-def _read(figures: ReleaseFigures) -> tuple[str, float | None] | None:
+def _risk_basis(figures: ReleaseFigures) -> tuple[str, float | None] | None:
     """The basis of the risk and its false-positive rate; None if there is no risk, or if attackers are blind to it."""
     risk = figures.section.risk
     return None if risk is None or blind(figures.section.preflight) is not None else (risk.basis, risk.false_rate)
@@ -119,15 +119,15 @@ def _read(figures: ReleaseFigures) -> tuple[str, float | None] | None:
 
 def _reading(found: Sequence[ReleaseFigures]) -> tuple[str, float | None] | None:
     """The most common reading; ties go to the control, then to the smallest false-positive rate."""
-    readings = [reading for item in found if (reading := _read(item)) is not None]
+    readings = [reading for item in found if (reading := _risk_basis(item)) is not None]
     if not readings:
         return None
     return max(readings, key=lambda reading: (readings.count(reading), reading[0] == "control", -(reading[1] or 0.0)))
 
 
-def _unranked(figures: ReleaseFigures, reading: tuple[str, float | None] | None) -> str | None:
+def _reason_unranked(figures: ReleaseFigures, reading: tuple[str, float | None] | None) -> str | None:
     """Why a release has no rank; None if it has one."""
-    own = _read(figures)
+    own = _risk_basis(figures)
     if own is None:
         unseen, reasons = blind(figures.section.preflight), figures.section.reasons
         if unseen is not None and not reasons:
@@ -174,10 +174,12 @@ def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -
         controls=controls if one.basis == "control" else 0,
         tied=found.tied,
     )
-    return _of_published(paired, first, second)
+    return _published_difference(paired, first, second)
 
 
-def _of_published(paired: out.PairedDifference, first: ReleaseFigures, second: ReleaseFigures) -> out.PairedDifference:
+def _published_difference(
+    paired: out.PairedDifference, first: ReleaseFigures, second: ReleaseFigures
+) -> out.PairedDifference:
     """The difference rounded, with the estimate as the difference of what is published, if the interval allows that."""
     rounded = Disclosure(min(first.disclosure.k, second.disclosure.k)).published(paired)
     one, other = (
@@ -196,13 +198,13 @@ def _scores(found: Sequence[ReleaseFigures]) -> tuple[dict[str, float | None], l
     A release that withholds a column which others have has none: the figures do not include that loss. For the rest,
     only figures that all of them have are used.
     """
-    whole = [item for item in found if _why(item, found) is None]
+    whole = [item for item in found if _reason_not_compared(item, found) is None]
     names = shared_figures([item.section.utility for item in whole])
     scores = {_name(item): mean_of(item.section.utility, names) if item in whole else None for item in found}
     return scores, names
 
 
-def _why(figures: ReleaseFigures, found: Sequence[ReleaseFigures]) -> str | None:
+def _reason_not_compared(figures: ReleaseFigures, found: Sequence[ReleaseFigures]) -> str | None:
     """Why the utility of a release cannot be compared; None if it can."""
     missing = {name for other in found for name in other.section.utility.columns} - set(figures.section.utility.columns)
     if not missing:

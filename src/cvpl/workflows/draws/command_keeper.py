@@ -108,7 +108,7 @@ def parents() -> dict[int, int]:
 
 
 def _listed_parents() -> dict[int, int]:
-    """The same where there is no /proc, as on macOS."""
+    """The parent of each process where there is no /proc, as on macOS."""
     try:
         listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)  # noqa: S607 - wherever it is
     except (OSError, subprocess.CalledProcessError):

@@ -113,7 +113,7 @@ def _command(text: str, strength: Strength | None, timeout: float | None) -> Mec
         return command.release(draw.table, draw.folder, draw.seed, draw.stop, strength)
 
     named = [_digest(Path(word)) for word in command.words if Path(word).is_file()]
-    return MechanismRunner(text, "command", make, strength, _joined([text, str(strength), *named]))
+    return MechanismRunner(text, "command", make, strength, _hash_parts([text, str(strength), *named]))
 
 
 def _function(function: Callable[..., object]) -> MechanismRunner:
@@ -154,7 +154,7 @@ def _built_in(method: Method, strength: Strength | None, config: ConfigLike | No
             raise ReleaseNotMade(f"mechanism '{method}' refused: {error}") from None
 
     identity = IdentityKeys(ROW_NUMBER, ORIGINAL_ROW) if numbered else None
-    return MechanismRunner(method, "built_in", make, strength, _joined([method, str(strength)]), identity)
+    return MechanismRunner(method, "built_in", make, strength, _hash_parts([method, str(strength)]), identity)
 
 
 def _digest(file: Path) -> str:
@@ -162,7 +162,7 @@ def _digest(file: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def _joined(parts: list[str]) -> str:
+def _hash_parts(parts: list[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -337,7 +337,9 @@ class CommandMechanism:
         """
         release = folder / f"release{_ending(table)}"
         try:
-            code = run_command(filled(self.words, table, release, seed, strength), folder, self.timeout, stop)
+            code = run_command(
+                fill_placeholders(self.words, table, release, seed, strength), folder, self.timeout, stop
+            )
         except CommandTimeout:
             reason = f"the command did not end within {self.timeout:g} seconds, and was killed"
             raise ReleaseNotMade(reason, timed_out=True) from None
@@ -378,7 +380,9 @@ def split_command(text: str) -> tuple[str, ...]:
     return words
 
 
-def filled(words: Sequence[str], table: Path, release: Path, seed: int, strength: object | None = None) -> list[str]:
+def fill_placeholders(
+    words: Sequence[str], table: Path, release: Path, seed: int, strength: object | None = None
+) -> list[str]:
     """The words with the table, the release, the seed and, if there is one, the strength in place."""
     values = {INPUT: str(table), OUTPUT: str(release), SEED: str(seed)}
     if strength is not None:

@@ -77,7 +77,7 @@ def confidence_among(attackers: int) -> float:
     return 1 - (1 - CONFIDENCE) / max(1, attackers)
 
 
-def with_canaries_once(resolved: ResolvedConfig, number: int, **update: object) -> ResolvedConfig:
+def config_of_draw(resolved: ResolvedConfig, number: int, **update: object) -> ResolvedConfig:
     """The configuration of a draw, counted from 0, with settings in place of others.
 
     Canaries run in the first draw only: they test an attacker, not a release, and the tables of all draws are alike.

@@ -77,11 +77,11 @@ def mechanism_sweep(
             raise UsageError(f"mechanism: the command lacks {STRENGTH}. Write it where the command takes the strength.")
         if strengths is None:
             raise UsageError("strengths: a command has no defaults. List them from the weakest to the strongest.")
-        listed = _distinct([_plain(item) for item in _listed(strengths)])
+        listed = _distinct([_plain(item) for item in _list_strengths(strengths)])
         return _command_dial(mechanism, command, listed, original, resolved, output)
     if isinstance(mechanism, str):
         method = _method(mechanism)
-        given = FAMILIES[method].usual if strengths is None else _listed(strengths)
+        given = FAMILIES[method].usual if strengths is None else _list_strengths(strengths)
         ordered = sorted((_own(method, item) for item in given), key=lambda item: _order(method, item))
         return _own_dial(method, _distinct(ordered), original, config)
     if not callable(mechanism):
@@ -91,7 +91,9 @@ def mechanism_sweep(
         )
     if strengths is None:
         raise UsageError("strengths: a function has no defaults. List them from the weakest to the strongest.")
-    return _function_dial(mechanism, _distinct([_plain(item) for item in _listed(strengths)]), resolved.config.seed)
+    return _function_dial(
+        mechanism, _distinct([_plain(item) for item in _list_strengths(strengths)]), resolved.config.seed
+    )
 
 
 def _seed(seed: int, draw: int) -> int:
@@ -109,7 +111,7 @@ def _method(name: str) -> Method:
     )
 
 
-def _listed(strengths: Iterable[object]) -> list[object]:
+def _list_strengths(strengths: Iterable[object]) -> list[object]:
     if isinstance(strengths, str | bytes) or not isinstance(strengths, Iterable):
         raise UsageError(f"strengths: found a {type(strengths).__name__} where a list is needed, such as [2, 5, 10].")
     listed = list(strengths)

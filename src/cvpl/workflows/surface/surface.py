@@ -104,7 +104,7 @@ def surface(
                 raise UsageError(
                     "a blocking sweep takes no strengths and no draws, and needs `release`, the table to attack"
                 )
-            swept = _over_blockings(resolved, tables, release, target, attacker, whole)
+            swept = _sweep_blockings(resolved, tables, release, target, attacker, whole)
             whole.finish()
             return swept
         if release is not None:
@@ -114,7 +114,7 @@ def surface(
         if mechanism in FAMILIES:
             resolved = replace(resolved, keyed=False)
         dial = mechanism_sweep(mechanism, strengths, original, config, resolved, timeout, output)
-        swept = _over_strengths(dial, resolved, tables, target, attacker, work, draws, whole)
+        swept = _sweep_strengths(dial, resolved, tables, target, attacker, work, draws, whole)
         whole.finish()
         return swept
 
@@ -139,7 +139,7 @@ class _Tables:
             ) from None
 
 
-def _over_strengths(
+def _sweep_strengths(
     dial: MechanismSweep,
     resolved: ResolvedConfig,
     tables: _Tables,
@@ -204,7 +204,7 @@ def _attack(
     return sweep.row(strength, outcome, inputs, utility_of(inputs, outcome))
 
 
-def _over_blockings(
+def _sweep_blockings(
     resolved: ResolvedConfig,
     tables: _Tables,
     release: object,

@@ -14,7 +14,7 @@ from typing import Literal
 
 from cvpl import result as out
 from cvpl.assessment import audit_result
-from cvpl.assessment.audit_result import described, provenance
+from cvpl.assessment.audit_result import describe_inputs, provenance
 from cvpl.assessment.combined import AttackerOutcome
 from cvpl.assessment.decision import (
     attackers_left_out,
@@ -118,7 +118,7 @@ class Sweep:
         self._sweeper = SweepAttacker(
             ensemble.headline, attacker, ensemble.among, ensemble.confidence, chosen.canaries, ensemble.reading
         )
-        self._inputs = {role: item for role, item in described(inputs).items() if role != "protected"}
+        self._inputs = {role: item for role, item in describe_inputs(inputs).items() if role != "protected"}
         if inputs.evaluation.matches is not None:
             self._scenario = inputs.evaluation.matches.scenario
         self._notices = _notices(ensemble, inputs, self.resolved)
@@ -207,7 +207,7 @@ class Sweep:
         function: bool = False,
     ) -> out.SurfaceResult:
         """The whole surface. Blockings have no order of strength, so none is a rise or isolated."""
-        by, rows = self.sweeper, with_steepness(self.rows)
+        by, rows = self.sweeper, mark_steep_cells(self.rows)
         ordered = sweep == "mechanism"
         target = None
         if self.target is not None:
@@ -215,10 +215,10 @@ class Sweep:
             target = out.SurfaceTarget(
                 rate=self.target,
                 inside=[row.strength for row in rows if row.safe],
-                isolated=[rows[at].strength for at in isolated(inside)] if ordered else [],
+                isolated=[rows[at].strength for at in isolated_settings(inside)] if ordered else [],
                 weakest=weakest,
             )
-        climbing = rises([row.shown.estimate for row in rows]) if ordered else []
+        climbing = rising_settings([row.shown.estimate for row in rows]) if ordered else []
         return out.SurfaceResult.model_validate(
             {
                 "schema": "cvpl/surface/1",
@@ -330,7 +330,7 @@ class AttackReading:
     def meets_target(self) -> bool | None:
         """Whether the upper end of the risk is at most the target and nothing contradicts it; None without a target."""
         high = None if self.risk is None else self.risk.high
-        return _meets(high, self.target, contradicted=bool(self.objections))
+        return _meets_target(high, self.target, contradicted=bool(self.objections))
 
 
 def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful: out.MeanUtility) -> out.SurfaceSetting:
@@ -340,7 +340,7 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
     warned = notices(measured, ensemble, inputs, None, read.disclosure)
     setting = out.SurfaceSetting(
         strength=strength,
-        release=described(inputs)["protected"],
+        release=describe_inputs(inputs)["protected"],
         asked=done.original.rows,
         pairs=done.blocks.pairs,
         threshold=measured.threshold,
@@ -360,7 +360,7 @@ def setting_row(strength: Strength, read: AttackReading, inputs: Inputs, useful:
     return read.disclosure.published(setting)
 
 
-def with_steepness(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSetting]:
+def mark_steep_cells(rows: Sequence[out.SurfaceSetting]) -> list[out.SurfaceSetting]:
     """The rows with their steep cells marked, by rate."""
     rates = [[_rate(cell) for cell in row.cells] for row in rows]
     steep = steep_cells(rates, HIGH_SENSITIVITY)
@@ -388,7 +388,7 @@ def _cells(read: AttackReading) -> list[out.SurfaceCell]:
         at = measured if exact.threshold is None else measured.read_at(exact.threshold)
         contradicted = bool(doubts(read.ensemble, at, figure) or read.objections) or read.meets_target is False
         high = point.high if figure == "linkage_rate" else point.attributable_high
-        safe = _meets(high, read.target, contradicted=contradicted)
+        safe = _meets_target(high, read.target, contradicted=contradicted)
         cells.append(out.SurfaceCell(**point.model_dump(), contradicted=contradicted, safe=safe))
     return cells
 
@@ -406,7 +406,7 @@ def _found_more(measured: Measurement, target: float | None, disclosure: Disclos
     return (f"the best candidate is the right person for {shown:.1%}, more than the target",)
 
 
-def _meets(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
+def _meets_target(high: float | None, target: float | None, *, contradicted: bool) -> bool | None:
     """Whether the upper end is at most the target and nothing contradicts it; None without a target."""
     return None if target is None else high is not None and high <= target and not contradicted
 
@@ -455,13 +455,13 @@ def weakest_inside(inside: Sequence[bool]) -> int | None:
     return found
 
 
-def isolated(inside: Sequence[bool]) -> list[int]:
+def isolated_settings(inside: Sequence[bool]) -> list[int]:
     """The settings that are inside while a stronger one is not."""
     first = weakest_inside(inside)
     return [at for at, is_inside in enumerate(inside) if is_inside and (first is None or at < first)]
 
 
-def rises(risks: Sequence[float | None]) -> list[int]:
+def rising_settings(risks: Sequence[float | None]) -> list[int]:
     """The settings whose risk is above that of the next weaker setting with a known risk: not monotone there."""
     found, before = [], None
     for at, risk in enumerate(risks):

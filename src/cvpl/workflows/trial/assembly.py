@@ -1,9 +1,9 @@
 """The result of a trial from its rounds: every figure rounded so that none tells of fewer than k people.
 
-Who is in: for every unit and round, whether the mechanism gets its records.
+Who is in: for every cluster and round, whether the mechanism gets its records.
 
 balanced    everybody is in for half of the rounds: two rounds share one random split, and swap its sides
-coin        an independent fair coin for every unit and round, as a lower bound on epsilon needs it
+coin        an independent fair coin for every cluster and round, as a lower bound on epsilon needs it
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from cvpl.randomness import stream
 from cvpl.result.publishing import Disclosure
 from cvpl.result.setting import Assumptions
 from cvpl.result.verdict import blind
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 from cvpl.workflows.draws.mechanism import ReleaseNotMade
 from cvpl.workflows.draws.strongest import draw_policies
 from cvpl.workflows.trial.budget import StatedBudget, budget_section
@@ -72,18 +72,18 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
     found = out.TrialResult(
         inputs={"original": finished.described},
         mechanism=trial.mechanism.described,
-        people=len(np.unique(rounds.people.unit[rounds.real])),
+        people=len(np.unique(rounds.people.cluster[rounds.real])),
         unit="group" if trial.people.grouped else "row",
         membership=finished.membership,
         attacker=headline,
         risk=None if headline is None else _risk(headline, strongest.powers[headline], bounded=blind(findings) is None),
-        picked=_picked(strongest),
+        picked=_headline_pick(strongest),
         power=[item.figures for item in powers],
         rounds=_rounds(finished, headline),
         attackers=_attackers(rounds, strongest),
         spread=None if headline is None else strongest.powers[headline].spread,
         exposure=None if headline is None else _exposure(finished, headline, rate),
-        planted=None if headline is None else _planted(finished, headline, strongest),
+        planted=None if headline is None else _planted_figures(finished, headline, strongest),
         budget=budget,
         policies=[],
         preflight=findings,
@@ -101,9 +101,9 @@ def assemble(finished: FinishedTrial) -> tuple[out.TrialResult, Strongest]:
 
 def _disclosure(finished: FinishedTrial) -> Disclosure:
     """The rounding by the smallest number of people who are in, and out, in a round, and of rows released."""
-    rounds, unit = finished.rounds, finished.rounds.people.unit
+    rounds, cluster = finished.rounds, finished.rounds.people.cluster
     sides = {
-        name: min(len(np.unique(unit[rounds.real & (column == side)])) for column in rounds.inside.T)
+        name: min(len(np.unique(cluster[rounds.real & (column == side)])) for column in rounds.inside.T)
         for name, side in (("originals", True), ("controls", False))
     }
     k = finished.trial.resolved.config.report.suppress_below
@@ -121,7 +121,7 @@ def _risk(headline: str, found: PowerOverRounds, *, bounded: bool) -> out.TrialR
     return risk if bounded else risk.model_copy(update={"high": 1.0})
 
 
-def _picked(strongest: Strongest) -> out.Picked | None:
+def _headline_pick(strongest: Strongest) -> out.Picked | None:
     among = len(strongest.powers)
     return out.Picked(among=among, confidence=strongest.confidence) if among > 1 else None
 
@@ -185,7 +185,7 @@ def _exposure(finished: FinishedTrial, headline: str, rate: float) -> out.TrialE
         rounds.inside[rounds.real],
         stream(seed, "trial exposure"),
         scored=known,
-        units=rounds.people.unit[rounds.real] if rounds.people.grouped else None,
+        clusters=rounds.people.cluster[rounds.real] if rounds.people.grouped else None,
     )
     shares = [
         out.ExposedShare(above=None if not at else RATE_BINS[at - 1], up_to=edge, inside=mine, outside=others)
@@ -208,7 +208,7 @@ def _exposure(finished: FinishedTrial, headline: str, rate: float) -> out.TrialE
     )
 
 
-def _planted(finished: FinishedTrial, headline: str, strongest: Strongest) -> out.TrialPlanted | None:
+def _planted_figures(finished: FinishedTrial, headline: str, strongest: Strongest) -> out.TrialPlanted | None:
     count = int(finished.trial.people.planted.sum())
     if not count:
         return None
@@ -253,12 +253,12 @@ def trial_warnings(
                 "do not show their risk",
             )
         )
-    people = len(np.unique(rounds.people.unit[rounds.real]))
+    people = len(np.unique(rounds.people.cluster[rounds.real]))
     if len(rounds.found) < MEASURED_ROUNDS or people < MEASURED_PEOPLE:
         found.append(
             AuditWarning(
                 "few_rounds",
-                f"this trial has {counted(len(rounds.found), 'round')} and {people:,} people; coverage was "
+                f"this trial has {count_phrase(len(rounds.found), 'round')} and {people:,} people; coverage was "
                 f"measured from {MEASURED_ROUNDS} rounds and {MEASURED_PEOPLE} people on",
             )
         )
@@ -289,7 +289,8 @@ def _sizes(rounds: Rounds) -> list[AuditWarning]:
         return []
     rows = [item.released for item in rounds.found]
     message = (
-        f"the releases have from {min(rows):,} to {counted(max(rows), 'row')}, which differs by more than 10% for the "
+        f"the releases have from {min(rows):,} to {count_phrase(max(rows), 'row')}, which differs by more than 10% "
+        "for the "
         "same number of people: check that the mechanism is meant to choose its own size"
     )
     return [AuditWarning("release_sizes_differ", message)]
@@ -299,25 +300,25 @@ Membership = Literal["balanced", "coin"]
 Bools = NDArray[np.bool_]
 
 
-def balanced(units: int, rounds: int, seed: int) -> Bools:
-    """Units x rounds: rounds 1 and 2 are the two halves of one random split, rounds 3 and 4 those of another.
+def draw_balanced(clusters: int, rounds: int, seed: int) -> Bools:
+    """Clusters x rounds: rounds 1 and 2 are the two halves of one random split, rounds 3 and 4 those of another.
 
-    Of an odd number of rounds the last is a half of a new split. Halves of an odd number of units differ by one.
+    Of an odd number of rounds the last is a half of a new split. Halves of an odd number of clusters differ by one.
     """
-    inside = np.zeros((units, rounds), dtype=bool)
+    inside = np.zeros((clusters, rounds), dtype=bool)
     for first in range(0, rounds, 2):
-        chosen = stream(seed, f"trial split {first // 2}").permutation(units)[: units // 2]
+        chosen = stream(seed, f"trial split {first // 2}").permutation(clusters)[: clusters // 2]
         inside[chosen, first] = True
         if first + 1 < rounds:
             inside[:, first + 1] = ~inside[:, first]
     return inside
 
 
-def coins(units: int, rounds: int, seed: int) -> Bools:
-    """Units x rounds: each in with probability 1/2, independently of all others."""
-    return np.stack([stream(seed, f"trial coins {number}").random(units) < 0.5 for number in range(rounds)], axis=1)
+def coins(clusters: int, rounds: int, seed: int) -> Bools:
+    """Clusters x rounds: each in with probability 1/2, independently of all others."""
+    return np.stack([stream(seed, f"trial coins {number}").random(clusters) < 0.5 for number in range(rounds)], axis=1)
 
 
-def draw_membership(kind: Membership, units: int, rounds: int, seed: int) -> Bools:
-    """Units x rounds: whether the unit is in."""
-    return coins(units, rounds, seed) if kind == "coin" else balanced(units, rounds, seed)
+def draw_membership(kind: Membership, clusters: int, rounds: int, seed: int) -> Bools:
+    """Clusters x rounds: whether the cluster is in."""
+    return coins(clusters, rounds, seed) if kind == "coin" else draw_balanced(clusters, rounds, seed)

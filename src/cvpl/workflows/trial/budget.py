@@ -87,9 +87,9 @@ def budget_section(
         real = rounds.real
         names = [name for name in rounds.found[0].blind if all(name in item.blind for item in rounds.found)]
         scores = {name: np.stack([item.blind[name] for item in rounds.found], axis=1)[real] for name in names}
-        units = rounds.people.unit[real] if rounds.people.grouped else None
+        clusters = rounds.people.cluster[real] if rounds.people.grouped else None
         found = audit_budget(
-            scores, rounds.inside[real], stream(trial.seed, "trial guesses"), delta=stated.delta, units=units
+            scores, rounds.inside[real], stream(trial.seed, "trial guesses"), delta=stated.delta, clusters=clusters
         )
         right, guesses, examples = disclosure.count(found.right), found.guesses, found.examples
         bound = epsilon_bound(right, guesses, examples, delta=stated.delta)

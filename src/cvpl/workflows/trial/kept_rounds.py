@@ -53,14 +53,14 @@ class KeptRounds:
         if head != self._head(content):
             return None
         record_kept(self.place)
-        return _unpacked(content)
+        return _unpack(content)
 
     def keep(self, number: int, found: RoundScores) -> None:
         """Write the scores of a round."""
         if self.place is None:
             return
         self.place.mkdir(parents=True, exist_ok=True, mode=0o700)
-        content = _packed(found)
+        content = _pack(found)
         write_whole(self._file(self.place, number), self._head(content) + b"\n" + content, owner_only=True)
         record_kept(self.place)
 
@@ -101,7 +101,7 @@ def trial_fingerprint(trial: Trial, named: Mapping[str, Path]) -> str | None:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _packed(found: RoundScores) -> bytes:
+def _pack(found: RoundScores) -> bytes:
     """A round as the bytes of an archive of arrays."""
     details = {
         "scores": list(found.scores),
@@ -122,7 +122,7 @@ def _packed(found: RoundScores) -> bytes:
     return content.getvalue()
 
 
-def _unpacked(content: bytes) -> RoundScores:
+def _unpack(content: bytes) -> RoundScores:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         details = json.loads(arrays[_DETAILS].tobytes())
         return RoundScores(

@@ -24,7 +24,7 @@ def write_per_person(file: Path, finished: FinishedTrial, strongest: Strongest) 
     """Write a CSV file with a line for each row, counted from 0, the most exposed first.
 
     `rank` is 1 for the most exposed; rows that tie share it. It goes by `expected_evidence`, from all rounds and from
-    how rare the row is (`cvpl.evaluation.trials.people`); rows of one unit have the largest of theirs. The
+    how rare the row is (`cvpl.evaluation.trials.people`); rows of one cluster have the largest of theirs. The
     other columns say in how many rounds the row was in, and linked, and out, and linked. A round in which the strongest
     attacker did not search for a row, or used it as a reference, is not counted. With fewer than four rounds nobody is
     ranked: both fields are empty, and the lines are in the order of the rows.
@@ -42,7 +42,7 @@ def write_per_person(file: Path, finished: FinishedTrial, strongest: Strongest) 
     if _can_rank(finished):
         evidence = evidence_of_rounds(finished.rounds.scores(headline)[real], inside)
         alone = expected_evidence(evidence, person_rarity(finished)[real])
-        expected = np.round(_of_units(alone, finished.rounds.people.unit[real]), 6)
+        expected = np.round(_largest_by_cluster(alone, finished.rounds.people.cluster[real]), 6)
         ranks = 1 + len(expected) - np.searchsorted(np.sort(expected), expected, side="right")
         fields = [(str(rank), f"{value:.6g}") for rank, value in zip(ranks, expected, strict=True)]
     lines = [
@@ -79,9 +79,9 @@ def person_rarity(finished: FinishedTrial) -> NDArray[np.float64]:
     return own[finished.rounds.rows]
 
 
-def _of_units(values: NDArray[np.float64], unit: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The largest value of each row's unit."""
-    codes = np.unique(unit, return_inverse=True)[1].reshape(-1)
+def _largest_by_cluster(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The largest value of each row's cluster."""
+    codes = np.unique(cluster, return_inverse=True)[1].reshape(-1)
     largest = np.full(int(codes.max()) + 1, -np.inf)
     np.maximum.at(largest, codes, values)
     return largest[codes]

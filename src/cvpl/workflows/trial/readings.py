@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 class Rounds:
     """The finished rounds: `numbers` counted from 0, their scores, and who was in, rows x finished rounds.
 
-    Rows are in the order of their units, so that no figure depends on the order of a file; `rows` has the numbers of
+    Rows are in the order of their clusters, so that no figure depends on the order of a file; `rows` has the numbers of
     the rows in the file. Rows of planted people are in all of these arrays; `people.planted` marks them.
     """
 
@@ -38,11 +38,11 @@ class Rounds:
 
     @classmethod
     def of(cls, people: TrialPeople, inside: Bools, found: Mapping[int, RoundScores]) -> Rounds:
-        """Put the rows of the finished rounds in the order of their units."""
-        rows = np.argsort(people.unit, kind="stable").astype(np.int64)
+        """Put the rows of the finished rounds in the order of their clusters."""
+        rows = np.argsort(people.cluster, kind="stable").astype(np.int64)
         numbers = tuple(sorted(found))
         scored = tuple(found[number].ordered(rows) for number in numbers)
-        own = replace(people, unit=people.unit[rows], planted=people.planted[rows])
+        own = replace(people, cluster=people.cluster[rows], planted=people.planted[rows])
         return cls(own, rows, numbers, scored, inside[rows][:, list(numbers)])
 
     def scores(self, attacker: str) -> Floats:
@@ -120,7 +120,7 @@ def power_of(rounds: Rounds, attacker: str, false_rate: float, confidence: float
         rounds.scores(attacker)[real],
         rounds.inside[real],
         false_rate,
-        units=rounds.people.unit[real] if rounds.people.grouped else None,
+        clusters=rounds.people.cluster[real] if rounds.people.grouped else None,
         confidence=confidence,
     )
 

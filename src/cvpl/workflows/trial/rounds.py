@@ -30,14 +30,14 @@ from cvpl.files import private_folder
 from cvpl.files.reading import FileState
 from cvpl.operators.threshold import DEFAULT, Calibrate
 from cvpl.result import Finding
-from cvpl.tables.evaluation_only import read_unit
+from cvpl.tables.evaluation_only import read_row_groups
 from cvpl.tables.keys import record_keys
 from cvpl.tables.making.parting import part
 from cvpl.tables.meaning.reading import ColumnReader
 from cvpl.tables.pair import Inputs
-from cvpl.tables.source.connection import connected, within_memory
+from cvpl.tables.source.connection import connect, within_memory
 from cvpl.tables.source.source import open_source
-from cvpl.wording import counted
+from cvpl.wording import count_phrase
 from cvpl.workflows.draws.mechanism import (
     CommandStopped,
     Draw,
@@ -46,7 +46,7 @@ from cvpl.workflows.draws.mechanism import (
     keeping_output,
     mechanism_seed,
 )
-from cvpl.workflows.draws.strongest import faults_of, place_in_rows, scores_by_row, with_canaries_once
+from cvpl.workflows.draws.strongest import config_of_draw, faults_of, place_in_rows, scores_by_row
 from cvpl.workflows.planned_audit import read_tables
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ class RoundScores:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What is the same in every round. `inside` is rows x rounds: whether a row's unit is in."""
+    """What is the same in every round. `inside` is rows x rounds: whether a row's cluster is in."""
 
     table: Path
     resolved: ResolvedConfig
@@ -119,8 +119,8 @@ def run_round(
         try:
             release = trial.mechanism.make(Draw(mine, work, draw_seed(trial.seed, number), stop))
             progress(Phase.READING, None)
-            inputs = _read(trial, number, mine, release, others)
-            resolved = _resolved(trial, number)
+            inputs = _read_round(trial, number, mine, release, others)
+            resolved = _round_config(trial, number)
             ensemble = run_attackers(resolved, inputs, progress)
             progress(Phase.SIGHT, None)
             unseen = unseen_findings(ensemble, resolved, inputs)
@@ -129,7 +129,7 @@ def run_round(
             raise KeyboardInterrupt from None
         except InputError as error:
             raise ReleaseNotMade(f"its release cannot be used: {'; '.join(map(str, error.problems))}") from None
-        return replace(_scored(trial, inside, inputs, ensemble, blind), unseen=tuple(unseen))
+        return replace(_place_scores(trial, inside, inputs, ensemble, blind), unseen=tuple(unseen))
 
 
 def two_tables(table: Path, folder: Path) -> tuple[Path, Path]:
@@ -155,14 +155,14 @@ def _stoppable(tell: ProgressCallback, stop: threading.Event) -> ProgressCallbac
     return progress
 
 
-def _resolved(trial: Trial, number: int) -> ResolvedConfig:
+def _round_config(trial: Trial, number: int) -> ResolvedConfig:
     """The configuration of a round: the control is the people who are out, and canaries run in the first one."""
-    resolved = with_canaries_once(trial.resolved, number, control=None, sensitivity=False)
+    resolved = config_of_draw(trial.resolved, number, control=None, sensitivity=False)
     return replace(resolved, control=None).identified_by(trial.mechanism.identity)
 
 
-def _read(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
-    return read_tables(mine, release, _resolved(trial, number), others)
+def _read_round(trial: Trial, number: int, mine: Path, release: object, others: Path) -> Inputs:
+    return read_tables(mine, release, _round_config(trial, number), others)
 
 
 def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> dict[str, Floats]:
@@ -174,7 +174,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
         for name, attacker in trial.resolved.attackers.items()
         if not attacker.needs_reference
     }
-    resolved = replace(_resolved(trial, 1), attackers=attackers, identity=None, groups=(), subgroups=())
+    resolved = replace(_round_config(trial, 1), attackers=attackers, identity=None, groups=(), subgroups=())
     inputs = read_tables(trial.table, release, resolved, None, checks=False)
     running, shared, found = resolved.able(0, inputs.pair), SharedWork(), {}
     for name, attacker in running.items():
@@ -192,7 +192,7 @@ def _blind_scores(trial: Trial, release: object, progress: ProgressCallback) -> 
     return found
 
 
-def _scored(
+def _place_scores(
     trial: Trial,
     inside: Bools,
     inputs: Inputs,
@@ -227,19 +227,19 @@ def _scored(
 Ints = NDArray[np.int64]
 
 FEWEST = 60
-"""The fewest units: about half of them are in and half are out, and an interval needs 20 on each side."""
+"""The fewest clusters: about half of them are in and half are out, and an interval needs 20 on each side."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrialPeople:
-    """The rows of a table: `unit` numbers the unit of each row, from 0.
+    """The rows of a table: `cluster` numbers the cluster of each row, from 0.
 
-    Units are numbered by a hash of their records, so the same people have the same numbers in whatever order a file
-    lists them. `planted` are the rows of made-up people, who are units of their own. `grouped` says that some unit has
-    several rows.
+    Clusters are numbered by a hash of their records, so the same people have the same numbers in whatever order a file
+    lists them. `planted` are the rows of made-up people, who are clusters of their own. `grouped` says that some
+    cluster has several rows.
     """
 
-    unit: Ints
+    cluster: Ints
     planted: NDArray[np.bool_]
     names: tuple[str, ...]
     grouped: bool
@@ -247,45 +247,48 @@ class TrialPeople:
     @property
     def rows(self) -> int:
         """The number of rows, those of planted people among them."""
-        return len(self.unit)
+        return len(self.cluster)
 
     @property
-    def units(self) -> int:
-        """The number of units."""
-        return int(self.unit.max()) + 1
+    def clusters(self) -> int:
+        """The number of clusters."""
+        return int(self.cluster.max()) + 1
 
 
 @within_memory
 def read_people(table: Path, resolved: ResolvedConfig, planted: int = 0) -> TrialPeople:
-    """Read the units of a table whose last `planted` rows are made-up people.
+    """Read the clusters of a table whose last `planted` rows are made-up people.
 
-    Rows of one unit agree on a column with the role group, or on the id. Raises InputError for fewer than 60 units.
+    Rows of one cluster agree on a column with the role group, or on the id. Raises InputError for fewer than 60
+    clusters.
     """
     problems: list[Problem] = []
-    with connected() as con:
+    with connect() as con:
         source = open_source(con, table, "original", resolved.reading)
         reader = ColumnReader(con, resolved.reading, problems, [])
         identity = resolved.identity
         person = identity.original if identity is not None and identity.original in source.types else None
-        found = read_unit(con, reader, [source], [name for name in resolved.groups if name in source.types], person)
+        found = read_row_groups(
+            con, reader, [source], [name for name in resolved.groups if name in source.types], person
+        )
         keys = record_keys(con, source)
         source.check_unchanged()
     codes = np.arange(source.rows, dtype=np.int64) if found.codes is None else found.codes["original"]
     made_up = np.arange(source.rows) >= source.rows - planted
     codes = np.where(made_up, source.rows + np.arange(source.rows), codes)
-    unit = canonical_units(keys, codes)
-    people = TrialPeople(unit, made_up, tuple(source.types), not found.is_row)
-    real = len(np.unique(unit[~made_up]))
+    cluster = canonical_clusters(keys, codes)
+    people = TrialPeople(cluster, made_up, tuple(source.types), not found.is_row)
+    real = len(np.unique(cluster[~made_up]))
     if real < FEWEST:
-        what = f"the table has {counted(real, 'person', 'people')}, and a trial needs at least {FEWEST}"
+        what = f"the table has {count_phrase(real, 'person', 'people')}, and a trial needs at least {FEWEST}"
         raise InputError([Problem(source.name, what, "Half of them are the control of each round: pass more people.")])
     return people
 
 
-def canonical_units(keys: NDArray[np.uint64], codes: Ints) -> Ints:
-    """Number the units by the keys of their records: by the smallest key, then by the sum of all.
+def canonical_clusters(keys: NDArray[np.uint64], codes: Ints) -> Ints:
+    """Number the clusters by the keys of their records: by the smallest key, then by the sum of all.
 
-    Units that tie have the same records, so which of them comes first changes nothing.
+    Clusters that tie have the same records, so which of them comes first changes nothing.
     """
     inverse = np.unique(codes, return_inverse=True)[1].reshape(-1)
     count = int(inverse.max()) + 1

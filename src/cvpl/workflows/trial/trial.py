@@ -25,7 +25,7 @@ from cvpl.search.machine import one_blas_thread, threads
 from cvpl.tables.making.planting import plant as plant_people
 from cvpl.tables.making.staged_table import stage
 from cvpl.tables.source.source import display_name
-from cvpl.wording import stopped
+from cvpl.wording import with_full_stop
 from cvpl.workflows.draws.mechanism import (
     FAILED,
     MechanismRunner,
@@ -87,13 +87,13 @@ def trial(
       numpy Generator if it has a parameter called `rng` or `generator`, or a second one without a default
     - the name of a built-in mechanism (`k-anonymity`, `mondrian`, `perturbation`, `synthetic`), with its `strength`
 
-    Rows of one unit (the role group, or an equal id) are in or out together, and everybody is in for half of the
+    Rows of one cluster (the role group, or an equal id) are in or out together, and everybody is in for half of the
     rounds. The result has the risk for a release made from half of the people, with an interval over people and draws
     of the mechanism, the spread between draws, and how often people are linked when they are in and when they are out.
 
     `epsilon` and `delta` state a privacy budget; so does, for a Gaussian mechanism, `noise_multiplier` with its
     `noise_steps` and `sampling` rate, which needs the extra `cvpl[budget]`. With a budget, or with `bound`, a fair coin
-    per unit and round decides who is in, and the result has a lower bound on epsilon at 95% confidence, beside the
+    per cluster and round decides who is in, and the result has a lower bound on epsilon at 95% confidence, beside the
     power that the budget allows. `plant` adds so many made-up people with unusual values; they are not in the figures
     of the others.
 
@@ -134,16 +134,16 @@ def trial(
             on_guess(guessed)
         settings = guessed.config if guessed is not None else config
         assert settings is not None  # noqa: S101 - guessed if not given
-        resolved = _resolved(settings, attackers, seed, memory, jobs)
+        resolved = _resolve_trial(settings, attackers, seed, memory, jobs)
         table = stage(original, resolved.reading, folder)
         kind: Membership = "balanced" if budget is None else "coin"
-        ready = _prepared(table, resolved, found, rounds, plant, kind, folder)
+        ready = _prepare_trial(table, resolved, found, rounds, plant, kind, folder)
         place = None if out is None else Path(out)
         named = {} if not isinstance(config, str | Path) else {str(file): file for file in named_files(Path(config))}
         kept = KeptRounds(place, None if place is None else trial_fingerprint(ready, named))
         done, failures = _run(ready, kept, place, jobs, on_failure, whole)
         finished = FinishedTrial(
-            ready, done, failures, kind, _described(original, table, ready), budget, _assumptions(guessed)
+            ready, done, failures, kind, _describe_table(original, table, ready), budget, _assumptions(guessed)
         )
         result, strongest = assemble(finished)
         result = result.model_copy(update={"asked_for": None if attackers is None else list(attackers)})
@@ -169,7 +169,7 @@ def _check(rounds: int, plant: int, jobs: int, on_failure: str) -> None:
         raise UsageError(f"on_failure is {on_failure!r}; allowed are 'stop' and 'continue'.")
 
 
-def _resolved(
+def _resolve_trial(
     config: ConfigLike, attackers: Sequence[str] | None, seed: int | None, memory: int | None, jobs: int
 ) -> ResolvedConfig:
     """The configuration of every round; rounds that run at the same time share the memory."""
@@ -183,7 +183,7 @@ def _resolved(
     return resolved
 
 
-def _prepared(
+def _prepare_trial(
     table: Path,
     resolved: ResolvedConfig,
     mechanism: MechanismRunner,
@@ -207,7 +207,7 @@ def _prepared(
         )
     state = FileState.of(table, table.name)
     people = read_people(table, resolved, plant)
-    inside = draw_membership(kind, people.units, rounds, seed)[people.unit]
+    inside = draw_membership(kind, people.clusters, rounds, seed)[people.cluster]
     return Trial(table, resolved, mechanism, people, inside, seed, blind=kind == "coin", state=state)
 
 
@@ -301,7 +301,7 @@ def _failure(
 ) -> CvplError:
     """The error that ends a trial: what failed in which round, and where the output of the command is."""
     more = f" {of} of {ready.rounds} rounds failed, and at least {FEWEST_ROUNDS} must not." if of > 1 else ""
-    text = f"round {number + 1} of {ready.rounds}: {stopped(str(failed))}{more}"
+    text = f"round {number + 1} of {ready.rounds}: {with_full_stop(str(failed))}{more}"
     if ready.mechanism.kind == "command":
         text += where_output_is(_output_folder(place, number), "out")
     if kept.place is not None and kept.place.is_dir():
@@ -309,7 +309,7 @@ def _failure(
     return failed.error(text)
 
 
-def _described(original: object, table: Path, ready: Trial) -> Input:
+def _describe_table(original: object, table: Path, ready: Trial) -> Input:
     own = isinstance(original, str | Path)
     return Input(
         name=display_name(original, "original"),

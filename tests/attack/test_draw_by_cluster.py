@@ -1,4 +1,4 @@
-"""Draws of people by unit: no control that is asked has a relative among the reference people."""
+"""Draws of people by cluster: no control that is asked has a relative among the reference people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cvpl.assessment.diagnostics import canaries
 from cvpl.attack.attack import attack
 from cvpl.attack.attacker import Attacker
 from cvpl.attack.people_draw import EACH_ROW, PeopleDraw
-from cvpl.evaluation.groups.units import DrawByUnit, one_row_a_unit, people_draw
+from cvpl.evaluation.groups.clusters import DrawByCluster, one_row_per_cluster, people_draw
 from cvpl.operators.similarity import Rarity
 from examples import examples
 from worlds import make_pair
@@ -21,7 +21,7 @@ CODES = st.lists(st.integers(0, 12), min_size=2, max_size=60)
 
 
 def drawn(originals, controls):
-    return DrawByUnit({"original": np.array(originals), "control": np.array(controls)})
+    return DrawByCluster({"original": np.array(originals), "control": np.array(controls)})
 
 
 def every_draw(draw: PeopleDraw, rows, seed):
@@ -51,7 +51,7 @@ def test_without_units_every_row_is_drawn_alone():
 @settings(max_examples=examples(60))
 @given(CODES, st.integers(0, 99))
 def test_no_asked_control_has_a_relative_among_the_reference(controls, seed):
-    """The halves are whole units, both with somebody, as near to half as units allow if these are small."""
+    """The halves are whole clusters, both with somebody, as near to half as clusters allow if these are small."""
     codes = np.array(controls)
     reference, others = drawn([], codes).halves(len(codes), np.random.default_rng(seed))
     assert sorted([*reference, *others]) == list(range(len(codes)))
@@ -83,8 +83,8 @@ def test_a_sample_takes_whole_units_but_for_the_last_and_smaller_ones_are_part_o
     draw, rows = drawn(codes, []), np.arange(len(codes))
     order = draw.order("original", rows, np.random.default_rng(seed))
     assert sorted(order) == rows.tolist()
-    unit = np.array(codes)[order]
-    assert (unit[1:] != unit[:-1]).sum() == len(set(codes)) - 1
+    cluster = np.array(codes)[order]
+    assert (cluster[1:] != cluster[:-1]).sum() == len(set(codes)) - 1
     found = draw.sample("original", rows, most, np.random.default_rng(seed))
     assert len(found) == min(most, len(codes)) and (np.diff(found) > 0).all()
     cut = [code for code in set(codes) if 0 < np.isin(np.flatnonzero(np.array(codes) == code), found).mean() < 1]
@@ -111,7 +111,7 @@ def test_one_row_of_every_unit_is_kept_over_both_tables():
     codes = {"original": np.array([0, 0, 1, 5]), "control": np.array([0, 2, 2, 2, 3])}
     seen = set()
     for seed in range(30):
-        mine, others = one_row_a_unit(codes, np.random.default_rng(seed))
+        mine, others = one_row_per_cluster(codes, np.random.default_rng(seed))
         kept = [*codes["original"][mine], *codes["control"][others]]
         assert sorted(kept) == [0, 1, 2, 3, 5]
         seen.add(0 in codes["control"][others])
@@ -144,7 +144,7 @@ def test_an_attack_asks_and_compares_by_units_that_it_does_not_see(most):
 
 
 def test_canaries_keep_households_out_of_the_reference(monkeypatch):
-    """Every canary's attack gets the units of its own originals."""
+    """Every canary's attack gets the clusters of its own originals."""
     rng = np.random.default_rng(5)
     pair = make_pair({"x": NUMBER}, *({"x": rng.normal(size=rows).tolist()} for rows in (40, 40, 80)))
     codes = {"original": np.repeat(np.arange(10), 4), "control": np.repeat(np.arange(20, 40), 4)}
@@ -159,6 +159,6 @@ def test_canaries_keep_households_out_of_the_reference(monkeypatch):
     attacker = Attacker(similarity=Rarity(), evidence="reference")
     canaries.CanaryReleases(pair, 4, attack(pair, attacker).budget, codes).audit_with(attacker, None)
     assert len(seen) == 2
-    for units, reference in seen:
-        assert len(units) == 40 == reference.rows
-        assert set(np.bincount(units)[20:]) <= {0, 4}
+    for clusters, reference in seen:
+        assert len(clusters) == 40 == reference.rows
+        assert set(np.bincount(clusters)[20:]) <= {0, 4}
