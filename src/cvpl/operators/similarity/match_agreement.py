@@ -59,7 +59,7 @@ FEWEST_MATCHES = 10.0
 """With fewer expected matches among the originals that are compared, m is not estimated."""
 
 
-def asked_originals(originals: int, released: int) -> int:
+def compared_originals(originals: int, released: int) -> int:
     """The number of originals that are compared with the release."""
     return min(originals, ASKED, max(FEWEST, PAIRS // max(1, released)))
 
