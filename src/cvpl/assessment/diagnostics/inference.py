@@ -363,13 +363,13 @@ def _everybody(attributes: Sequence[SensitiveAttribute], queries: Queries) -> tu
 
 Flags = NDArray[np.bool_]
 
-ASKED, FEWEST_ASKED, PAIRS = 5_000, 1_000, 1_000_000_000
+MOST_QUERIES, FEWEST_QUERIES, MOST_PAIRS = 5_000, 1_000, 1_000_000_000
 """The most originals, and the most controls, who are queried: fewer in a large release, but at least these."""
 
 
 def max_queries(released: int) -> int:
     """The most originals, and the most controls, who are queried in a release of so many records."""
-    return max(FEWEST_ASKED, min(ASKED, PAIRS // max(1, released)))
+    return max(FEWEST_QUERIES, min(MOST_QUERIES, MOST_PAIRS // max(1, released)))
 
 
 @dataclass(eq=False)

@@ -180,7 +180,7 @@ class AttackCosts:
     def _agreement(self, attacker: Attacker, them: Records) -> Cost:
         """How often matches agree, and the tolerance of each number and time: a search by the other columns."""
         compared = compared_originals(int(them.original), int(them.released)) * them.released
-        search = self.search(attacker, min(them.original, tolerances.ASKED), them.released)
+        search = self.search(attacker, min(them.original, tolerances.SEARCHED_ORIGINALS), them.released)
         return Cost(MATCHED_CELL * self._counted(attacker).columns * compared + search.processor * self._numbers)
 
     def _evidence(self, attacker: Attacker, them: Records) -> Cost:

@@ -232,7 +232,7 @@ class AlignedPeople:
         return BothBeliefs(mine, base)
 
 
-_PAIRS = 1 << 24
+_PAIRS_AT_ONCE = 1 << 24
 """Pairs of people and released profiles that are looked at together."""
 
 
@@ -282,7 +282,7 @@ class CompatibleClasses:
         exact = [at for at in range(len(query_codes)) if self.is_exact(at, query_codes[at])]
         others = [at for at in range(len(query_codes)) if at not in exact]
         groups, order, starts = self._grouped(exact, [query_codes[at] for at in exact], people)
-        parts, chunk = [], max(1, _PAIRS // max(1, self.profiles))
+        parts, chunk = [], max(1, _PAIRS_AT_ONCE // max(1, self.profiles))
         for left in range(0, people, chunk):
             some = slice(left, min(left + chunk, people))
             counts = starts[groups[some] + 1] - starts[groups[some]]
@@ -304,7 +304,7 @@ class CompatibleClasses:
         if (query_codes < 0).any() or (self.codes[at] < 0).any():
             return False
         different = np.unique(query_codes)
-        step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+        step = max(1, _PAIRS_AT_ONCE // max(1, int(self.codes[at].max(initial=0)) + 1))
         return all(
             int(self.cells[at].allows(different[left : left + step]).sum(axis=1).max(initial=0)) <= 1
             for left in range(0, len(different), step)
@@ -319,7 +319,7 @@ class CompatibleClasses:
         for at, codes in zip(exact, query_codes, strict=True):
             different, inverse = np.unique(codes, return_inverse=True)
             cell = np.full(len(different), -1, dtype=np.int32)
-            step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+            step = max(1, _PAIRS_AT_ONCE // max(1, int(self.codes[at].max(initial=0)) + 1))
             for left in range(0, len(different), step):
                 allowed = self.cells[at].allows(different[left : left + step])
                 some = np.flatnonzero(allowed.any(axis=1))
@@ -339,7 +339,7 @@ class CompatibleClasses:
         """Whether each cell allows each code, pair by pair."""
         different, inverse = np.unique(query_codes, return_inverse=True)
         found = (query_codes < 0) | (cell < 0)
-        step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+        step = max(1, _PAIRS_AT_ONCE // max(1, int(self.codes[at].max(initial=0)) + 1))
         inverse = inverse.reshape(-1)
         for left in range(0, len(different), step):
             allowed = self.cells[at].allows(different[left : left + step])

@@ -54,7 +54,7 @@ Ints = NDArray[np.int64]
 
 Ends = tuple[float, float]
 
-FEWEST = 20
+FEWEST_PEOPLE = 20
 """With fewer people there is no interval."""
 NOTHING_LEFT = 0.98
 """If controls are right more often than this, next to nothing is left to attribute, and the figure is refused."""
@@ -105,7 +105,7 @@ class Hits:
 def score_ends(hits: Hits, confidence: float, *, alike: bool = False) -> Ends | None:
     """Ends for the score; None with fewer than 20 people."""
     score = hits.score
-    if score is None or hits.people < FEWEST:
+    if score is None or hits.people < FEWEST_PEOPLE:
         return None
     return design([(hits, 1.0)], alike=alike).cautious_ends(score, hits.size, confidence)
 
@@ -124,7 +124,7 @@ def attributable_ends(originals: Hits, controls: Hits, confidence: float, *, ali
     A sampled cluster brings its originals and its controls.
     """
     mine, base = originals.score, controls.score
-    if mine is None or base is None or base > NOTHING_LEFT or min(originals.people, controls.people) < FEWEST:
+    if mine is None or base is None or base > NOTHING_LEFT or min(originals.people, controls.people) < FEWEST_PEOPLE:
         return None
     drawn = design([(originals, 1.0), (controls, -(1 - mine) / (1 - base))], alike=alike)
     ends = drawn.cautious_ends(mine, originals.size, confidence), drawn.ends(base, controls.size, confidence)

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from cvpl.operators.similarity import CellScorer
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.cells.layout import EXACT, RANGE, CellColumns, lay_out
-from cvpl.search.cells.tree import GAIN, HIGH, LOW, MASK, MOST, REST, SUMMARY, Summaries, similar_order, summarize
+from cvpl.search.cells.tree import (
+    GAIN,
+    HIGH,
+    HUGE_WEIGHT,
+    LOW,
+    MASK,
+    REST,
+    SUMMARY,
+    Summaries,
+    similar_order,
+    summarize,
+)
 from cvpl.search.tree.simd import LANES, add_agreement, add_summary, at_least, highest, load, lowest_bit, store, zero
 from cvpl.search.two_best import ROOM, insert, is_skipped, write
 
@@ -227,8 +238,8 @@ def _prepare(
         single = low[column] == high[column] and kinds[column] != RANGE
         query_codes[known, 0], query_codes[known, 1], query_codes[known, 2] = column, low[column], high[column]
         query_codes[known, 3] = np.int64(1) << np.int64(low[column] & 31) if single else np.int64(-1)
-        query_codes[known, 4] = np.int64(np.ceil(agree[column] * scale)) if exact else MOST
-        query_codes[known, 5] = np.int64(np.ceil(differ[column] * scale)) if exact else -MOST
+        query_codes[known, 4] = np.int64(np.ceil(agree[column] * scale)) if exact else HUGE_WEIGHT
+        query_codes[known, 5] = np.int64(np.ceil(differ[column] * scale)) if exact else -HUGE_WEIGHT
         known += 1
         exactly += exact
     return exactly, known
@@ -282,16 +293,16 @@ def _search(
         begin, known = _prepare(low, high, agree, differ, kinds, scale, query_codes)
         top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
         many[:] = 0
-        fits, limit, level = True, np.int64(-MOST), levels - 1
+        fits, limit, level = True, np.int64(-HUGE_WEIGHT), levels - 1
         store(bounds, level * LANES, _bounds(nodes, starts[level], query_codes, known))
         while fits and level < levels:
             # The open node with the highest bound is next; without one, the search goes back up.
             bound = highest(load(bounds, level * LANES))
-            if bound < limit or bound <= -MOST:
+            if bound < limit or bound <= -HUGE_WEIGHT:
                 level += 1
                 continue
             lane = lowest_bit(at_least(load(bounds, level * LANES), bound))
-            bounds[level * LANES + lane] = -MOST
+            bounds[level * LANES + lane] = -HUGE_WEIGHT
             child = group[level] * LANES + lane
             if child * LANES ** (level + 1) >= count:
                 continue
@@ -331,7 +342,7 @@ def _search(
                     )
                     fits &= insert(score, numbered[place], top, who, near, many)
             bar = min(top[1], top[0] - TIE) - _ROUNDING
-            limit = np.int64(np.floor(max(bar * scale, -1.0 * MOST)))
+            limit = np.int64(np.floor(max(bar * scale, -1.0 * HUGE_WEIGHT)))
         if not fits:
             failed[query] = True
             continue
