@@ -32,7 +32,7 @@ from cvpl.attack.representation import fit_representation
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.attack.tolerances import find_tolerances
 from cvpl.config.loading import load
-from cvpl.config.resolved import FEWEST_ASKED, MOST_PAIRS
+from cvpl.config.resolved import FEWEST_QUERIES, MOST_PAIRS
 from cvpl.laboratory.frame import Frame
 from cvpl.laboratory.mechanisms import GaussianCopula, Mondrian, Perturbation
 from cvpl.laboratory.simulation import Touchpoints
@@ -219,7 +219,7 @@ def _contained(people: Frame, released: Frame) -> tuple[tuple[float, float], int
     """Seconds with the index or tree and of the search alone, the number of people, and whether findings are equal."""
     pair = pair_of([people, released], SPECS)
     rng = np.random.default_rng(5)
-    size = min(everybody := pair.original.rows, max(FEWEST_ASKED, MOST_PAIRS // pair.protected.rows))
+    size = min(everybody := pair.original.rows, max(FEWEST_QUERIES, MOST_PAIRS // pair.protected.rows))
     asked = pair.original.take(np.sort(rng.choice(everybody, size, replace=False)))
     generalized = generalized_columns(asked, pair.protected)
     fitting = SimpleNamespace(

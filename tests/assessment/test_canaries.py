@@ -111,7 +111,7 @@ def test_independent_columns_keep_each_column_and_lose_what_joins_them():
 
 
 def test_at_most_two_thousand_people_are_asked(monkeypatch):
-    monkeypatch.setattr(module, "ASKED", 50)
+    monkeypatch.setattr(module, "MOST_SEARCHED", 50)
     found = CanaryReleases(pair(), 4, Budget()).audit_with(Attacker(), 0.9)
     assert (found.figures.identity.asked, found.figures.independent.asked) == (50, 50)
     assert found.faults == ()

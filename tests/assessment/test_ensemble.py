@@ -65,7 +65,7 @@ def outcome(power, *faults, top1=None):
 )
 def test_the_strongest_without_a_fault_is_the_headline(outcomes, headline, among, reasons):
     ensemble = EnsembleOutcome.of({name: outcome(*item) for name, item in outcomes.items()})
-    assert (ensemble.headline, ensemble.among, len(ensemble.reasons)) == (headline, among, reasons)
+    assert (ensemble.headline, ensemble.picked_among, len(ensemble.reasons)) == (headline, among, reasons)
     assert ensemble.confidence == pytest.approx(1 - 0.05 / among)
 
 
@@ -88,12 +88,12 @@ def test_the_last_bits_of_a_rate_pick_no_attacker():
 def test_without_a_control_the_one_that_finds_most_persons_is_the_headline():
     found = {"a": outcome(None, top1=0.1), "b": outcome(None, top1=0.4), "c": outcome(None, "dead", top1=0.9)}
     ensemble = EnsembleOutcome.of(found)
-    assert (ensemble.headline, ensemble.basis, ensemble.among) == ("b", "true_matches", 2)
+    assert (ensemble.headline, ensemble.basis, ensemble.picked_among) == ("b", "true_matches", 2)
 
 
 def test_one_that_cannot_be_read_against_the_control_is_not_the_headline():
     ensemble = EnsembleOutcome.of({"a": outcome(None, top1=0.9), "b": outcome(0.06, top1=0.1)})
-    assert (ensemble.headline, ensemble.basis, ensemble.among) == ("b", "control", 1)
+    assert (ensemble.headline, ensemble.basis, ensemble.picked_among) == ("b", "control", 1)
 
 
 def test_who_is_not_in_the_release_is_not_lost_by_blocking():

@@ -205,7 +205,7 @@ def test_its_power_is_at_least_that_of_its_members_where_they_read_different_thi
 
 def test_members_that_ask_different_numbers_of_people_are_combined_over_those_whom_all_asked(tables, monkeypatch):
     original, released, control = tables
-    monkeypatch.setattr(resolved, "FEWEST_ASKED", 250)
+    monkeypatch.setattr(resolved, "FEWEST_QUERIES", 250)
     monkeypatch.setattr(resolved, "MOST_DENSITIES", 1)
     monkeypatch.setattr(resolved, "MOST_DISTANCES", 300 * SIZE)
     found = {row.name: row for row in cvpl.audit(original, released, SETTINGS, control=control).attackers}

@@ -150,7 +150,7 @@ def test_a_control_s_labels_count_as_labels_that_people_have():
 
 
 def test_too_many_labels_are_not_read_as_groups(monkeypatch):
-    monkeypatch.setattr(sensitive_attribute, "PAIRS", 2)
+    monkeypatch.setattr(sensitive_attribute, "MOST_LABEL_PAIRS", 2)
     assert secret_of(["a", "b"], ["{a, b}"])[0].members is None
 
 

@@ -212,7 +212,7 @@ def test_compiled_loops_are_asked_for_ranges_of_codes(monkeypatch):
     monkeypatch.setattr(compiled_nearest, "nearest_by_pattern", lambda *given: seen.append(given))
     monkeypatch.setattr(attackers, "COMPILED", 1)
     highest(scorer, 2, 1)
-    wanted = [scorer.asked(column, scorer.a[:, column]) for column in range(3)]
+    wanted = [scorer.query_codes(column, scorer.a[:, column]) for column in range(3)]
     for at in range(3):
         np.testing.assert_array_equal(seen[0][at], np.column_stack([one[at] for one in wanted]))
     assert (seen[0][0] < seen[0][1]).any()

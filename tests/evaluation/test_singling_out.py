@@ -153,7 +153,7 @@ def met(table, asked, names, groups):
 def way(request, monkeypatch):
     """Both ways to find who meets a predicate: of small tables it is kept by condition, large ones are searched."""
     if request.param == "searched":
-        monkeypatch.setattr(predicates, "FEW", 0)
+        monkeypatch.setattr(predicates, "FEW_RECORDS", 0)
     return request.param
 
 
@@ -236,8 +236,8 @@ def test_both_ways_to_find_who_meets_a_predicate_agree(monkeypatch):
     )
     pair = read(table, released, control, **KINDS)
     found = []
-    for few in (predicates.FEW, 0):
-        monkeypatch.setattr(predicates, "FEW", few)
+    for few in (predicates.FEW_RECORDS, 0):
+        monkeypatch.setattr(predicates, "FEW_RECORDS", few)
         found.append(predicate_rates(pair.original, pair.protected, pair.control, np.random.default_rng(1), wanted=150))
     assert found[0] == found[1] and [rate.columns for rate in found[0]] == [1, 2, 3]
 

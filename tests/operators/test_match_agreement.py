@@ -16,14 +16,14 @@ from cvpl.operators.similarity import match_agreement as by_record
 from cvpl.operators.similarity.agreement import ComparedColumn
 from cvpl.operators.similarity.match_agreement import (
     ADDED,
-    ASKED,
-    FEWEST,
-    PAIRS,
+    FEWEST_ORIGINALS,
+    MOST_ORIGINALS,
+    MOST_PAIRS,
     START,
     START_SHARE,
     Parameters,
     Patterns,
-    asked_originals,
+    compared_originals,
     estimate_m,
     maximize,
     one_match,
@@ -265,10 +265,10 @@ def test_a_column_may_be_empty_but_for_a_few_people(u, kind):
 
 
 def test_large_releases_are_compared_with_fewer_originals():
-    assert asked_originals(10, 1_000) == 10
-    assert asked_originals(5_000, 1_000) == ASKED
-    assert asked_originals(5_000, 50_000) == PAIRS // 50_000
-    assert asked_originals(5_000, 10_000_000) == FEWEST
+    assert compared_originals(10, 1_000) == 10
+    assert compared_originals(5_000, 1_000) == MOST_ORIGINALS
+    assert compared_originals(5_000, 50_000) == MOST_PAIRS // 50_000
+    assert compared_originals(5_000, 10_000_000) == FEWEST_ORIGINALS
 
 
 def test_without_a_pair_there_is_no_estimate():

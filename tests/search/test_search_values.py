@@ -12,7 +12,7 @@ from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.blocks import LeftOut, Partition
 from cvpl.search.cells.kernel import CellTree
 from cvpl.search.cells.layout import EXACT, RANGE, SET, CellColumns
-from cvpl.search.cells.tree import MOST, entropy, similar_order, sort_in_two, summarize
+from cvpl.search.cells.tree import HUGE_WEIGHT, entropy, similar_order, sort_in_two, summarize
 from cvpl.search.exact import find_best
 from cvpl.search.machine import Budget
 from cvpl.search.rare_values.counting_sort import code_starts, stable_order
@@ -320,11 +320,11 @@ def test_a_summary_allows_what_the_records_below_it_allow(count):
 def summarized(columns, column, there):
     """The lowest and highest that some records allow, a bit for each, the most of agreement and of the rest."""
     known = there[there >= 0]
-    missing = 0 if (there < 0).any() else -MOST
+    missing = 0 if (there < 0).any() else -HUGE_WEIGHT
     if not len(known):
-        return [np.iinfo(np.int32).max, -1, 0, -MOST, missing]
+        return [np.iinfo(np.int32).max, -1, 0, -HUGE_WEIGHT, missing]
     if column == 0:
-        held, low, high, gain, rest = known, known.min(), known.max(), MOST, missing
+        held, low, high, gain, rest = known, known.min(), known.max(), HUGE_WEIGHT, missing
     else:
         cells = columns.begins[column] + known
         low, high = columns.first[cells].min(), columns.last[cells].max()

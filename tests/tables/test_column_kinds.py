@@ -8,7 +8,7 @@ import pytest
 from cvpl.tables.column_store import ColumnStore
 from cvpl.tables.columns import Labels, Numbers, Place, Times
 from cvpl.tables.keys import column_keys
-from cvpl.tables.kinds import FEW, distinct
+from cvpl.tables.kinds import FEW_ENTRIES, distinct
 
 NAN, NAT = float("nan"), "NaT"
 
@@ -114,13 +114,13 @@ def test_order_means_something_for_all_but_labels(named):
 @pytest.mark.parametrize("kind", ["ages", "amounts", "with a fraction", "far apart", "one value"])
 def test_distinct_values_of_many_numbers_are_those_of_a_sort(kind):
     rng = np.random.default_rng(2)
-    numbers = rng.integers(-40, 90, FEW).astype(np.float64)
+    numbers = rng.integers(-40, 90, FEW_ENTRIES).astype(np.float64)
     numbers = {
         "ages": numbers,
         "amounts": numbers * 100 + 7,
-        "with a fraction": np.where(np.arange(FEW) == 5, 0.5, numbers),
-        "far apart": np.where(np.arange(FEW) == 5, 1e300, numbers),
-        "one value": np.full(FEW, -3.0),
+        "with a fraction": np.where(np.arange(FEW_ENTRIES) == 5, 0.5, numbers),
+        "far apart": np.where(np.arange(FEW_ENTRIES) == 5, 1e300, numbers),
+        "one value": np.full(FEW_ENTRIES, -3.0),
     }[kind]
     values, places = distinct(numbers)
     expected = np.unique(numbers, return_inverse=True)

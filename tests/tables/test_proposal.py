@@ -736,7 +736,7 @@ def _proposed(table, released):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr("cvpl.tables.proposal.facts.MOST", 200)
+    monkeypatch.setattr("cvpl.tables.proposal.facts.MOST_ROWS", 200)
 
 
 @pytest.mark.parametrize("truth", ["person", "order", "unknown"])
@@ -748,7 +748,7 @@ def test_a_sample_of_a_large_table_gives_the_settings_of_all_its_rows(monkeypatc
     if truth == "unknown":
         released["note"] = [f"{note}!" for note in released["note"]]
     whole = _proposed(table, released)
-    monkeypatch.setattr("cvpl.tables.proposal.facts.MOST", 200)
+    monkeypatch.setattr("cvpl.tables.proposal.facts.MOST_ROWS", 200)
     some = _proposed(table, released)
     assert some.config == whole.config
     assert "looked at" not in whole.text

@@ -107,7 +107,7 @@ class EnsembleOutcome:
         return [name for name in self.qualified if name not in self.counted]
 
     @property
-    def among(self) -> int:
+    def picked_among(self) -> int:
         """The number of attackers that the headline was picked from by risk; 1 if none was picked, or none counts."""
         counted = len(self.counted) + len(self.screened)
         return max(1, counted) if self.basis is not None and self.qualified else 1
@@ -115,7 +115,7 @@ class EnsembleOutcome:
     @property
     def confidence(self) -> float:
         """The confidence of the headline's intervals, corrected for the pick."""
-        return 1 - (1 - CONFIDENCE) / self.among
+        return 1 - (1 - CONFIDENCE) / self.picked_among
 
     def risk_of(self, name: str) -> Risk | None:
         """The risk of one attacker, whether it counts or not, with the interval corrected for the pick."""
@@ -124,8 +124,8 @@ class EnsembleOutcome:
         if rate is not None:
             if not measured.has_control:
                 return None
-            return risk_by_control(name, measured, rate, self.confidence, self.among)
-        return risk_by_matches(name, measured, self.confidence, self.among)
+            return risk_by_control(name, measured, rate, self.confidence, self.picked_among)
+        return risk_by_matches(name, measured, self.confidence, self.picked_among)
 
     @cached_property
     def risks(self) -> dict[str, Risk]:
@@ -144,7 +144,7 @@ class EnsembleOutcome:
         risk, rate = self.risk, self.reading.false_rate
         if risk is None or rate is None or risk.low is None or risk.low > 0:
             return None
-        return certain_risk(self.counted, self.headline, rate, self.among)
+        return certain_risk(self.counted, self.headline, rate, self.picked_among)
 
     @cached_property
     def best_candidate(self) -> BestCandidate | None:
@@ -162,9 +162,9 @@ class EnsembleOutcome:
     @property
     def picked(self) -> out.Picked | None:
         """The pick as the result states it; None if there was none."""
-        if self.among == 1:
+        if self.picked_among == 1:
             return None
-        return out.Picked(among=self.among, confidence=self.confidence, screened=list(self.screened))
+        return out.Picked(among=self.picked_among, confidence=self.confidence, screened=list(self.screened))
 
     @property
     def with_too_many_labels(self) -> dict[str, list[str]]:

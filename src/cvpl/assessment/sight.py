@@ -50,7 +50,7 @@ CONTROLS = 600
 """The largest number of controls that planted originals are compared with."""
 RELEASED = 10_000
 """The largest number of released records among which originals are planted."""
-FEWEST = 50
+FEWEST_TO_PLANT = 50
 """With fewer originals or controls nothing is planted."""
 WELL_ABOVE_CHANCE = 0.15
 """People count as found if this share of them is, beyond the controls that are linked by mistake."""
@@ -337,7 +337,7 @@ def planted_people(
         draw = draw.of_rows(role, rows)
         asked.append(table.take(rows.astype(np.intp)))
     people, control = asked
-    if min(people.rows, control.rows) < FEWEST:
+    if min(people.rows, control.rows) < FEWEST_TO_PLANT:
         return None
     kept = _columns_as_declared(form, resolved)
     changed, others = (form.recoding.to_release(form.granularity.apply(table), kept) for table in (people, control))
@@ -348,7 +348,7 @@ def planted_people(
     attackers = [
         (name, attacker)
         for name, attacker in _deciding(ensemble)
-        if not attacker.needs_reference or control.rows >= 2 * FEWEST
+        if not attacker.needs_reference or control.rows >= 2 * FEWEST_TO_PLANT
     ]
 
     def found_by(attacker: Attacker, released: Table) -> float | None:

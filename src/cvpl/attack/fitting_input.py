@@ -14,7 +14,7 @@ from cvpl.attack.shared_work import SharedWork
 from cvpl.attack.tolerances import find_tolerances
 from cvpl.operators.feature_vectors import TableName
 from cvpl.operators.similarity import AgreementMeasure, RarityMeasure, generalized_columns
-from cvpl.operators.similarity.match_agreement import MatchAgreement, asked_originals, estimate_m
+from cvpl.operators.similarity.match_agreement import MatchAgreement, compared_originals, estimate_m
 from cvpl.operators.similarity.measure import Tolerances
 from cvpl.randomness import stream
 from cvpl.search.engine import SearchEngine
@@ -121,7 +121,7 @@ def find_match_agreement(
     measure: AgreementMeasure, original: Table, protected: Table, rng: np.random.Generator, workers: int = 1
 ) -> MatchAgreement:
     """The m of every column that is compared by value; none if the pairs do not allow an estimate."""
-    size = asked_originals(original.rows, protected.rows)
+    size = compared_originals(original.rows, protected.rows)
     some = original if size == original.rows else original.take(np.sort(rng.choice(original.rows, size, replace=False)))
     compared = [measure.compared(name, some, protected) for name in measure.columns]
     if not compared:

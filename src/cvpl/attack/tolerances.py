@@ -35,7 +35,7 @@ CLEARLY, ENOUGH = 0.8, 0.05
 """A tolerance is used if the pairs found differ from random ones by more than `ENOUGH` nats, D, and a match within it
 tells so much more than equal values alone that (more / equal alone) D is above `CLEARLY`. Columns that depend on each
 other make values near without any noise; there both factors are small."""
-ASKED = 320
+SEARCHED_ORIGINALS = 320
 """The number of originals to search."""
 
 
@@ -52,7 +52,7 @@ def find_tolerances(
     numeric = [name for name in measure.columns if spreads[name] > 0 and spread(protected, name) > 0]
     if not numeric or len(measure.columns) + len(measure.cells) < 2:
         return Tolerances({}, {})
-    size = min(original.rows, ASKED)
+    size = min(original.rows, SEARCHED_ORIGINALS)
     some = original if size == original.rows else original.take(np.sort(rng.choice(original.rows, size, replace=False)))
     nowhere = [Partition(np.zeros(size, dtype=np.int64), np.zeros(protected.rows, dtype=np.int64))]
     meanwhile = {name: MEANWHILE * spreads[name] for name in numeric}

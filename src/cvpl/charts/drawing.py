@@ -30,7 +30,7 @@ from cvpl.files import write_whole
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 
 
-WIDE = 640
+DRAWING_WIDTH = 640
 """The width of a drawing outside a page, in pixels."""
 _DISPLAY = "max-width: 44rem; margin: 0; padding: .5rem; background: #ffffff; color: #1f2933"
 
@@ -67,7 +67,7 @@ class Drawing:
     @property
     def _standalone_svg(self) -> str:
         """The picture with a width of its own, since there is no page around it."""
-        return re.sub(r'width="100%"', f'width="{WIDE}"', self.svg, count=1)
+        return re.sub(r'width="100%"', f'width="{DRAWING_WIDTH}"', self.svg, count=1)
 
 
 def drawing(chart: Chart | Drawing) -> Drawing:

@@ -252,7 +252,7 @@ MOST_DENSITIES = 400_000_000
 """Densities are summed over every pair, so fewer of them, ..."""
 MOST_DISTANCES = 250_000_000
 """... and distances are computed one by one, so still fewer, ..."""
-FEWEST_ASKED = 1_000
+FEWEST_QUERIES = 1_000
 """... but it searches at least this many people."""
 QUICK_PEOPLE = 4_000
 """The most originals, and the most controls, of a quick look: the 95% interval of the strongest attacker
@@ -277,7 +277,7 @@ def max_queries(attacker: Attacker, released: int, *, family: bool, quick: int |
     if family and attacker.blocking.compares_everybody:
         pairs = MOST_DENSITIES if attacker.evidence == "density" else MOST_PAIRS
         pairs = MOST_DISTANCES if attacker.similarity_operator.by_distance else pairs
-        limits.append(max(FEWEST_ASKED, pairs // max(1, released)))
+        limits.append(max(FEWEST_QUERIES, pairs // max(1, released)))
         if quick is not None and attacker.scores_every_pair:
             limits.append(max(FEWEST_SCORED, SCORED_PAIRS // max(1, released)))
     return min(limits, default=None)

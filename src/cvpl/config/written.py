@@ -202,7 +202,7 @@ AttackerForm = Annotated[AttackerConfig, BeforeValidator(_attacker)]
 
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 LEAST = 1 << 20
-MOST = 1 << 50
+MOST_BYTES = 1 << 50
 """A petabyte: more than any machine has."""
 
 
@@ -212,7 +212,7 @@ def parse_size(text: str) -> int:
     if match is None or match[2] not in _UNITS:
         raise ValueError("write a size such as 512MB or 4GB")
     amount = float(match[1]) * _UNITS[match[2]]
-    if not LEAST <= amount <= MOST:
+    if not LEAST <= amount <= MOST_BYTES:
         raise ValueError("a size is from 1MiB to 1,048,576GiB (a petabyte); write one such as 512MB or 4GB")
     return int(amount)
 
@@ -240,9 +240,9 @@ def _bytes(value: object) -> object:
     return parse_size(value) if isinstance(value, str) else value
 
 
-Size = Annotated[int, BeforeValidator(_bytes), Field(ge=LEAST, le=MOST)]
+Size = Annotated[int, BeforeValidator(_bytes), Field(ge=LEAST, le=MOST_BYTES)]
 """A number of bytes, or a text such as 4GB."""
-_Most = Annotated[int, Field(ge=1, le=MOST)]
+_Most = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 
 
 class LimitsConfig(Settings):
@@ -442,7 +442,7 @@ def _population(value: object) -> object:
     return int(value) if value >= 1 else value
 
 
-PopulationForm = Annotated[int | float, BeforeValidator(_population), Field(gt=0, le=MOST)]
+PopulationForm = Annotated[int | float, BeforeValidator(_population), Field(gt=0, le=MOST_BYTES)]
 
 
 class AuditConfig(Settings):

@@ -258,7 +258,7 @@ Floats = NDArray[np.float64]
 _OVERHEAD = 256
 _COPIES = 3
 """Copies of each record of a group: its vector, a temporary copy, and its part of a tree."""
-_FEWEST = 256
+_FEWEST_RECORDS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +346,7 @@ class Group:
 
 def groups(blocks: SortedBlocks, scorer: ScoreSource, budget: Budget) -> Iterator[Group]:
     """The blocks in groups that fit in memory; a block that does not fit alone is cut into rectangles."""
-    most = max(_FEWEST, budget.group_bytes // (_COPIES * scorer.record_bytes + _OVERHEAD))
+    most = max(_FEWEST_RECORDS, budget.group_bytes // (_COPIES * scorer.record_bytes + _OVERHEAD))
     everything = Group.of(blocks, scorer)
     first, last, left, right = everything.rectangles.T
     sizes = (last - first) + (right - left)

@@ -219,7 +219,7 @@ def cell_tasks(group: Group, budget: Budget, found: BestCandidates) -> list[Task
     if tree is None:
         tree = scorer.derived[_TREE] = CellTree.of(scorer)
     # Queries with similar values visit the same nodes, so they are sorted together.
-    order = np.lexsort([*scorer.exact.a.T, *(column.asked for column in scorer.columns)])
+    order = np.lexsort([*scorer.exact.a.T, *(column.query_codes for column in scorer.columns)])
     return query_tasks(group, budget, order, QUERIES_AT_ONCE, partial(tree.search, scorer), found)
 
 

@@ -351,7 +351,7 @@ def _numbers(times: Instants) -> Floats:
 
 Places = NDArray[np.int32]
 
-FEW = 50_000
+FEW_ENTRIES = 50_000
 """With fewer entries, sorting is quick enough."""
 
 
@@ -360,7 +360,7 @@ def distinct(keys: Array) -> tuple[Array, Places]:
 
     Whole numbers, which ages and amounts often are, are counted rather than sorted if their range is small.
     """
-    if keys.dtype == np.float64 and len(keys) >= FEW:
+    if keys.dtype == np.float64 and len(keys) >= FEW_ENTRIES:
         first, last = float(keys.min()), float(keys.max())
         if last - first < len(keys) and bool((keys == np.floor(keys)).all()):
             offsets = (keys - first).astype(np.int32)

@@ -360,7 +360,7 @@ def check_files(*tables: object | None) -> list[Problem]:
     return problems
 
 
-_FEW = 3
+_FEW_COLUMNS = 3
 """Up to this many columns have a problem of their own."""
 MANY_TEXTS = 200_000
 """A column with fewer labels is compared, whatever they are: texts by their words."""
@@ -407,7 +407,7 @@ def names_of(source: Source, declared: Sequence[str]) -> list[str]:
 def _in_no_table(names: Sequence[str], free: Sequence[str]) -> list[Problem]:
     """One problem for a few columns each, or one for many; each name with the nearest column of the tables."""
     cure = "Correct the name, or remove the column from the configuration."
-    if len(names) <= _FEW:
+    if len(names) <= _FEW_COLUMNS:
         return [
             Problem("configuration", "no table has this column", f"{did_you_mean(name, free)} {cure}".lstrip(), name)
             for name in names

@@ -76,7 +76,7 @@ def _coding(space: FeatureSpace) -> NDArray[np.bool_]:
 Rows = NDArray[np.signedinteger]
 Basis = Literal["same_people", "distributions"]
 
-PAIRS = 5_000
+COMPARED_PAIRS = 5_000
 """The number of pairs of people compared: a correlation of 0.9 then has a standard error of 0.003."""
 QUANTILES = 100
 """Quantiles by which two distributions of distances are compared."""
@@ -106,7 +106,7 @@ def distance_preservation(
     rng: np.random.Generator,
     *,
     matches: tuple[Rows, Rows] | None = None,
-    pairs: int = PAIRS,
+    pairs: int = COMPARED_PAIRS,
 ) -> DistancePreservation:
     """rho(d, d'), Pearson's, over pairs of people (paper, table utility-metrics), d Euclidean between feature vectors.
 

@@ -109,7 +109,7 @@ def audit(
     whole = WholeProgress(progress or ignore_progress)
     whole(Phase.READING, None)
     _check_call(config, fail_above=fail_above, limits=limits, quick=quick)
-    wanted = PerPersonFile.asked(per_person, overwrite=overwrite, with_ids=per_person_id)
+    wanted = PerPersonFile.requested(per_person, overwrite=overwrite, with_ids=per_person_id)
     seed = _seed_of_draw(randomize)
     asked = PlanOptions(attackers=attackers, draw_seed=seed, quick=quick, population=population, scenario=scenario)
     tables = {"original": original, "protected": protected} | ({} if control is None else {"control": control})

@@ -67,7 +67,7 @@ class PerPersonFile:
     overwrite: bool = False
 
     @classmethod
-    def asked(cls, file: str | Path | None, *, with_ids: bool, overwrite: bool) -> PerPersonFile | None:
+    def requested(cls, file: str | Path | None, *, with_ids: bool, overwrite: bool) -> PerPersonFile | None:
         """The file that a call names; None if it names none."""
         if file is not None:
             return cls(Path(file), with_ids, overwrite)

@@ -199,7 +199,7 @@ def takes_quick_look_first(inputs: Inputs) -> bool:
 
 Ints = NDArray[np.int64]
 
-FEWEST = 2
+FEWEST_PEOPLE = 2
 """The minimum number of people present, and of people absent: a control of one cannot be halved."""
 
 
@@ -214,7 +214,7 @@ def absent_as_control(inputs: Inputs) -> Inputs:
     if matches is not None:
         there[matches.original] = True
     present, absent = np.flatnonzero(there), np.flatnonzero(~there)
-    if matches is None or min(len(present), len(absent)) < FEWEST:
+    if matches is None or min(len(present), len(absent)) < FEWEST_PEOPLE:
         text = inputs.descriptions["original"].name
         what = f"`control: absent` finds {count_phrase(len(present), 'original')} with a match, {len(absent):,} without"
         cure = "Remove it if nearly all or none of the originals are in the release, or check `truth`."

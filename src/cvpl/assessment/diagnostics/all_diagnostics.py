@@ -92,7 +92,7 @@ def run_diagnostics(
     asked = [
         name
         for name in ensemble.outcomes
-        if name == ensemble.headline or (ensemble.among == 1 and resolved.bounds_subgroups)
+        if name == ensemble.headline or (ensemble.picked_among == 1 and resolved.bounds_subgroups)
     ]
     groups = {name: subgroup_rates(ensemble.outcomes[name].measured, inputs, suppress_below) for name in asked}
     singled, criteria = None, None

@@ -44,7 +44,7 @@ Ints = NDArray[np.int64]
 _Planted = tuple[Pair, Mapping[str, Ints] | None]
 """A canary, and the clusters of its originals and controls."""
 
-ASKED = 625
+MOST_SEARCHED = 625
 """The most originals, and the most controls, that are searched: 0.5 / sqrt(625) = 0.02."""
 RELEASED = 100_000
 """The most records of a canary; an independent release otherwise has as many as the release."""
@@ -138,7 +138,7 @@ class CanaryReleases:
                 certain,
                 seed=self._seed,
                 budget=self._budget,
-                most=ASKED,
+                most=MOST_SEARCHED,
                 shared=shared,
                 draw=people_draw(groups),
             )
@@ -149,7 +149,7 @@ class CanaryReleases:
         identity, fault = _identity(own, scores[0], read_at)
         figures = Canaries(identity=identity, independent=_canary_figures(nobody, scores[1], read_at))
         found = CanaryOutcome(figures, fault, kept)
-        keys = [WorkKeys.of(_attacker_without_errors(item), ASKED) for item in later]
+        keys = [WorkKeys.of(_attacker_without_errors(item), MOST_SEARCHED) for item in later]
         for shared in self._shared:
             shared.keep_for(keys)
         return found

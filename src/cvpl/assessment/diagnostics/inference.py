@@ -141,13 +141,13 @@ class _InferenceRun:
 
     def _attacks_on(self, attribute: SensitiveAttribute, known: tuple[str, ...]) -> list[ScoredAttack]:
         """Every attacker on one sensitive attribute, by both scores."""
-        kept, asked = attribute.released >= 0, self._searches.asked(known)
+        kept, queries = attribute.released >= 0, self._searches.queries(known)
         told = columns_by_information(
             self.inputs.pair.protected, known, attribute, stream(self._searches.seed, f"columns of {attribute.name}")
         )
         people = self._searches.people(known)
         found: list[ScoredAttack] = []
-        rankings = self._by_gain(attribute, known, told, asked)
+        rankings = self._by_gain(attribute, known, told, queries)
         for sets in zip(*(nested_sets(known, ranked, (1, 3 / 4, 1 / 2, 1 / 4)) for ranked in rankings), strict=True):
 
             def best(columns: tuple[str, ...]) -> BothBeliefs:
@@ -156,29 +156,29 @@ class _InferenceRun:
             def vote(columns: tuple[str, ...]) -> BothBeliefs:
                 return self._searches.links(columns, kept).vote(attribute)
 
-            found += scored_by_choice(BEST, sets, best, attribute, asked)
-            found += scored_by_choice(VOTE, sets, vote, attribute, asked)
+            found += scored_by_choice(BEST, sets, best, attribute, queries)
+            found += scored_by_choice(VOTE, sets, vote, attribute, queries)
         if self._searches.nearest is not None:
             links = self._searches.links(known, kept, nearest=True)
-            found += score_beliefs(NEAREST_RECORD, known, links.best(attribute), attribute, asked)
+            found += score_beliefs(NEAREST_RECORD, known, links.best(attribute), attribute, queries)
         for columns in nested_sets(known, told, (1, 1 / 2, 1 / 4)):
-            found += score_beliefs(CLASS, columns, people.compatible_class(columns, attribute), attribute, asked)
+            found += score_beliefs(CLASS, columns, people.compatible_class(columns, attribute), attribute, queries)
         predicted = self._models(attribute, known, people)
         for name, beliefs in predicted.items():
-            found += score_beliefs(name, known, beliefs, attribute, asked)
+            found += score_beliefs(name, known, beliefs, attribute, queries)
         if predicted:
             joined = self._searches.links(known, kept).joined(attribute, list(predicted.values()))
-            found += score_beliefs(JOINED, known, joined, attribute, asked)
+            found += score_beliefs(JOINED, known, joined, attribute, queries)
         return found
 
     def _by_gain(
-        self, attribute: SensitiveAttribute, known: tuple[str, ...], told: tuple[str, ...], asked: Queries
+        self, attribute: SensitiveAttribute, known: tuple[str, ...], told: tuple[str, ...], queries: Queries
     ) -> list[tuple[str, ...]]:
         """For each fold the columns in the order of what the linkage attacker gains by them.
 
         If that is not known, one order for everybody, as in `told`.
         """
-        if asked.folds is None:
+        if queries.folds is None:
             return [told]
         small = self.inputs.pair.protected.rows <= SEARCHED_AGAIN
 
@@ -186,8 +186,8 @@ class _InferenceRun:
             return self._searches.attack(tuple(name for name in known if name != column))
 
         links = self._searches.links(known, attribute.released >= 0)
-        rankings, both = [], asked.truths(attribute)
-        for rows in asked.folds.ranking:
+        rankings, both = [], queries.truths(attribute)
+        for rows in queries.folds.ranking:
             truths = [None if truth is None else truth.take(some) for truth, some in zip(both, rows, strict=True)]
             found = gains(links, attribute, rows, truths, again if small else None)
             if found is None:
@@ -209,15 +209,15 @@ class _InferenceRun:
 
     def _baselines(self, attribute: SensitiveAttribute, known: tuple[str, ...]) -> BothBeliefs | None:
         """The model trained on controls alone; None without a control, or without the library."""
-        pair, asked, codes = self.inputs.pair, self._searches.asked(known), self.inputs.evaluation.groups.codes
-        if pair.control is None or asked.control is None or attribute.control is None or not models.available():
+        pair, queries, codes = self.inputs.pair, self._searches.queries(known), self.inputs.evaluation.groups.codes
+        if pair.control is None or queries.control is None or attribute.control is None or not models.available():
             return None
         return control_model(
             attribute,
             known,
             self._searches.attack(known).held,
             pair.control.only(known),
-            asked.control,
+            queries.control,
             None if codes is None else codes["control"],
             seed=self._searches.seed,
             workers=self.resolved.budget.workers,
@@ -225,7 +225,7 @@ class _InferenceRun:
 
     def _counts(self, attribute: SensitiveAttribute, known: tuple[str, ...]) -> tuple[int, int | None]:
         """The numbers of originals and of controls with a value that can be guessed."""
-        mine, base = weights_of(attribute, self._searches.asked(known), "accuracy")
+        mine, base = weights_of(attribute, self._searches.queries(known), "accuracy")
         return int(mine.sum()), None if base is None else int(base.sum())
 
     def _figures_of(
@@ -247,7 +247,7 @@ class _InferenceRun:
             else absolute / (DAY if attribute.kind == "time" else 1.0),
             relative_tolerance=share or None,
             refused=refusal(rows),
-            baselines=baseline_rows(attribute, self._searches.asked(known), trained),
+            baselines=baseline_rows(attribute, self._searches.queries(known), trained),
             attackers=rows,
         )
 
@@ -299,14 +299,14 @@ def reconstruction(
     known = searches.known([attribute.name for attribute in attributes])
     if len(attributes) < 2 or not known:
         return None
-    asked = searches.asked(known)
-    weights = _everybody(attributes, asked)
-    found = {BEST: _best_together(searches, attributes, known, asked)}
-    for name, hits in _hits_by_attacker(searches, attributes, known, asked, attacks).items():
+    queries = searches.queries(known)
+    weights = _everybody(attributes, queries)
+    found = {BEST: _best_together(searches, attributes, known, queries)}
+    for name, hits in _hits_by_attacker(searches, attributes, known, queries, attacks).items():
         found[name] = [np.prod(parts, axis=0) for parts in zip(*hits, strict=True)]
     rows = []
     for name, both in found.items():
-        mine, base = asked.hits(both, weights)
+        mine, base = queries.hits(both, weights)
         if mine.total > 0:
             rows.append(ScoredAttack(name, (known,), "accuracy", mine, base))
     return Reconstruction(
@@ -317,10 +317,10 @@ def reconstruction(
 
 
 def _best_together(
-    searches: SensitiveSearches, attributes: list[SensitiveAttribute], known: tuple[str, ...], asked: Queries
+    searches: SensitiveSearches, attributes: list[SensitiveAttribute], known: tuple[str, ...], queries: Queries
 ) -> list[Floats]:
     kept = np.all([attribute.released >= 0 for attribute in attributes], axis=0)
-    truths = [asked.truths(attribute) for attribute in attributes]
+    truths = [queries.truths(attribute) for attribute in attributes]
     return searches.links(known, kept).together(attributes, [[pair[at] for pair in truths] for at in (0, 1)])
 
 
@@ -328,12 +328,12 @@ def _hits_by_attacker(
     searches: SensitiveSearches,
     attributes: list[SensitiveAttribute],
     known: tuple[str, ...],
-    asked: Queries,
+    queries: Queries,
     attacks: Mapping[str, list[ScoredAttack]],
 ) -> dict[str, list[list[Floats]]]:
     """The hits of attackers that guess each attribute by itself, for originals and controls, by attacker and attribute.
 
-    Attacks that know the same columns are taken as they are; else the vote and the class are asked again.
+    Attacks that know the same columns are taken as they are; else the vote and the class are run again.
     """
     found: dict[str, list[list[Floats]]] = {}
     for attribute in attributes:
@@ -345,16 +345,16 @@ def _hits_by_attacker(
         if not own:
             links = searches.links(known, attribute.released >= 0)
             again = {VOTE: links.vote(attribute), CLASS: searches.people(known).compatible_class(known, attribute)}
-            own = {name: score_beliefs(name, known, both, attribute, asked)[0] for name, both in again.items()}
+            own = {name: score_beliefs(name, known, both, attribute, queries)[0] for name, both in again.items()}
         for name, one in own.items():
             parts = [one.originals.hit] + ([] if one.controls is None else [one.controls.hit])
             found.setdefault(name, []).append(parts)
     return {name: hits for name, hits in found.items() if len(hits) == len(attributes)}
 
 
-def _everybody(attributes: Sequence[SensitiveAttribute], asked: Queries) -> tuple[Floats, Floats | None]:
+def _everybody(attributes: Sequence[SensitiveAttribute], queries: Queries) -> tuple[Floats, Floats | None]:
     """1 for who has every sensitive attribute, else 0."""
-    weights = [weights_of(attribute, asked, "accuracy") for attribute in attributes]
+    weights = [weights_of(attribute, queries, "accuracy") for attribute in attributes]
     mine = np.prod([one[0] for one in weights], axis=0)
     if any(one[1] is None for one in weights):
         return mine, None
@@ -363,13 +363,13 @@ def _everybody(attributes: Sequence[SensitiveAttribute], asked: Queries) -> tupl
 
 Flags = NDArray[np.bool_]
 
-ASKED, FEWEST_ASKED, PAIRS = 5_000, 1_000, 1_000_000_000
-"""The most originals, and the most controls, who are asked about: fewer in a large release, but at least these."""
+MOST_QUERIES, FEWEST_QUERIES, MOST_PAIRS = 5_000, 1_000, 1_000_000_000
+"""The most originals, and the most controls, who are queried: fewer in a large release, but at least these."""
 
 
 def max_queries(released: int) -> int:
-    """The most originals, and the most controls, who are asked about in a release of so many records."""
-    return max(FEWEST_ASKED, min(ASKED, PAIRS // max(1, released)))
+    """The most originals, and the most controls, who are queried in a release of so many records."""
+    return max(FEWEST_QUERIES, min(MOST_QUERIES, MOST_PAIRS // max(1, released)))
 
 
 @dataclass(eq=False)
@@ -439,8 +439,8 @@ class SensitiveSearches:
             self._linked[key] = LinkGuesses.of(self.attack(columns, nearest=nearest), kept)
         return self._linked[key]
 
-    def asked(self, columns: tuple[str, ...]) -> Queries:
-        """Who is asked about, and in which folds they choose columns."""
+    def queries(self, columns: tuple[str, ...]) -> Queries:
+        """The people who are queried, and the folds in which they choose columns."""
         done, codes = self.attack(columns), self.inputs.evaluation.groups.codes
         control = None if done.control is None else done.control_rows
         clusters = None
@@ -453,7 +453,7 @@ class SensitiveSearches:
         return Queries(done.people, control, clusters, folds)
 
     def people(self, known: tuple[str, ...]) -> AlignedPeople:
-        """The people who are asked about and the release, with the known columns."""
+        """The people who are queried and the release, with the known columns."""
         done = self.attack(known)
         # Not the release as an attacker by ranks or differences compares it.
         return AlignedPeople.of(done.held, self.inputs.pair.protected.only(known), done.held_control)

@@ -59,7 +59,7 @@ from cvpl.tables.columns import Pair
 from cvpl.tables.evaluation_only import TrueMatches
 from cvpl.tables.pair import Inputs
 
-ASKED = 2_000
+MOST_SEARCHED = 2_000
 """The most originals, and the most controls, that are searched."""
 _COARSER = {"hour": "day", "day": "month", "week": "month", "month": "year"}
 _FINER = {"year": "month", "month": "day", "week": "day", "day": "hour"}
@@ -84,12 +84,14 @@ def sensitivity(
     """
 
     def search(other: Attacker, shared: SharedWork, own: Budget) -> tuple[AttackRates, int]:
-        done = attack(pair, other, seed=seed, budget=own, most=ASKED, shared=shared, draw=draw)
+        done = attack(pair, other, seed=seed, budget=own, most=MOST_SEARCHED, shared=shared, draw=draw)
         return attack_rates(done.scores, searched_base(done, matches), threshold), done.original.rows
 
     varied, found = list(variations(pair, attacker)), []
     attackers = [other for _, _, other in varied]
-    searched = list(for_each(attackers, search, most=lambda _: ASKED, released=pair.protected.rows, budget=budget))
+    searched = list(
+        for_each(attackers, search, most=lambda _: MOST_SEARCHED, released=pair.protected.rows, budget=budget)
+    )
     for (choice, form, _), (rates, _) in zip(varied, searched, strict=True):
         assert rates.rate is not None  # noqa: S101 - there is a threshold
         found.append(
@@ -272,7 +274,7 @@ class _Found:
     matched: Ints
 
 
-FEWEST_ASKED = 500
+FEWEST_SEARCHED = 500
 DENSITIES = 100_000_000
 """The most pairs whose densities are summed for one column; fewer people are asked if needed, but at least 500: a
 power then has a standard error of about two points, and that of a difference over the same people is smaller."""
@@ -306,8 +308,8 @@ class PowerDrops:
 def max_queries(attacker: Attacker, released: int) -> int:
     """The most originals, and the most controls, that are searched in `released` records without each column."""
     if attacker.evidence != "density":
-        return ASKED
-    return min(ASKED, max(FEWEST_ASKED, DENSITIES // max(1, released)))
+        return MOST_SEARCHED
+    return min(MOST_SEARCHED, max(FEWEST_SEARCHED, DENSITIES // max(1, released)))
 
 
 def power_drops(

@@ -24,7 +24,7 @@ from cvpl.attack.shared_work import WorkKeys
 from cvpl.attack.table_blocks import assign_blocks
 from cvpl.config.resolved import ResolvedConfig
 from cvpl.operators.alignment import detect
-from cvpl.operators.similarity.match_agreement import asked_originals
+from cvpl.operators.similarity.match_agreement import compared_originals
 from cvpl.search.exact import INDEX_ALL_PAIRS, TREE_PAIRS, TREE_RECORDS
 from cvpl.search.machine import one_blas_thread
 from cvpl.tables.columns import Table
@@ -179,8 +179,8 @@ class AttackCosts:
 
     def _agreement(self, attacker: Attacker, them: Records) -> Cost:
         """How often matches agree, and the tolerance of each number and time: a search by the other columns."""
-        compared = asked_originals(int(them.original), int(them.released)) * them.released
-        search = self.search(attacker, min(them.original, tolerances.ASKED), them.released)
+        compared = compared_originals(int(them.original), int(them.released)) * them.released
+        search = self.search(attacker, min(them.original, tolerances.SEARCHED_ORIGINALS), them.released)
         return Cost(MATCHED_CELL * self._counted(attacker).columns * compared + search.processor * self._numbers)
 
     def _evidence(self, attacker: Attacker, them: Records) -> Cost:

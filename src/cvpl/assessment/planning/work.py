@@ -145,7 +145,7 @@ class Work:
         for rows in (self._records.original, self._records.released) if self._resolved.runs_canaries else ():
             done = set[Hashable]()
             for attacker in self._able.values():
-                them = self._costs.searched(attacker, canaries.ASKED, min(rows, canaries.RELEASED))
+                them = self._costs.searched(attacker, canaries.MOST_SEARCHED, min(rows, canaries.RELEASED))
                 cost += _sum(self._costs.attack(attacker, them, done))
         step = self._step(Phase.CANARIES, cost)
         if workers == 1:
@@ -175,7 +175,7 @@ class Work:
             return Cost()
         varied = [other for _, _, other in sensitivity.variations(self._inputs.pair, able[0])]
         different = {WorkKeys.of(other, None).search: other for other in varied}
-        return _at_once(_sum(self._costs.repeated(other, sensitivity.ASKED) for other in different.values()))
+        return _at_once(_sum(self._costs.repeated(other, sensitivity.MOST_SEARCHED) for other in different.values()))
 
     def _ladder(self, attacker: Attacker) -> Cost:
         """One search for each rung."""

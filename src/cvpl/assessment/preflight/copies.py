@@ -39,7 +39,7 @@ RARE_DOUBLES = 0.005
 """Duplicates are rare if fewer originals than this have one: then equal rows are counted as single pairs."""
 FEWEST_COPIES = 2
 """This many copies never close the gate by their number alone."""
-MOST_ASKED = 100_000
+MOST_SEARCHED = 100_000
 """More originals, or more controls, than this are sampled; the release is not."""
 FEWEST_COLUMNS = 3
 """The fewest columns of a table in which near copies are searched."""
@@ -226,9 +226,9 @@ def copies_message(
 
 
 def _sample_queries(table: Table, rng: np.random.Generator) -> Table:
-    if table.rows <= MOST_ASKED:
+    if table.rows <= MOST_SEARCHED:
         return table
-    return table.take(np.sort(rng.choice(table.rows, MOST_ASKED, replace=False)).astype(np.intp))
+    return table.take(np.sort(rng.choice(table.rows, MOST_SEARCHED, replace=False)).astype(np.intp))
 
 
 def _copies(tables: Sequence[Table], release: Table) -> list[_Copies]:

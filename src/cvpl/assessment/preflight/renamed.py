@@ -29,7 +29,7 @@ that the original's column has, and at least the second have one of the other co
 MOST_ROWS = 20_000
 FEWEST_DISTINCT = 3
 """How unlike two columns are is unknown if one of them has fewer different numbers."""
-_FEW = 3
+_LISTED_PAIRS = 3
 
 
 def renamed_findings(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
@@ -43,8 +43,8 @@ def _exchanged_columns_findings(inputs: Inputs) -> list[out.Finding]:
     if not found:
         return []
     pairs = [f"'{column}' seems to hold the values of '{other}'" for column, other in found.items()]
-    more = f" (and {len(pairs) - _FEW} more)" if len(pairs) > _FEW else ""
-    message = f"in the release column {', '.join(pairs[:_FEW])}{more}: give it its name back, and audit again"
+    more = f" (and {len(pairs) - _LISTED_PAIRS} more)" if len(pairs) > _LISTED_PAIRS else ""
+    message = f"in the release column {', '.join(pairs[:_LISTED_PAIRS])}{more}: give it its name back, and audit again"
     return [out.Finding(check="renamed_columns", closes_gate=True, message=message, count=len(found))]
 
 
@@ -122,8 +122,8 @@ def _new(resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
 
 
 def _columns_in_words(names: list[str]) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:_FEW])
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    shown = ", ".join(f"'{name}'" for name in names[:_LISTED_PAIRS])
+    more = f" and {len(names) - _LISTED_PAIRS} more" if len(names) > _LISTED_PAIRS else ""
     return f"column {shown}" if len(names) == 1 else f"columns {shown}{more}"
 
 

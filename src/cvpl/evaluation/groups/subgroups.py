@@ -454,7 +454,7 @@ def _maximum(found: Subgroups, tables: tuple[GroupTable, ...], average: float, w
 
 SHARES = (0.01, 0.1, 1.0)
 """The rarest hundredth, the rarest tenth, everybody."""
-FEWEST = 20
+FEWEST_PEOPLE = 20
 """The fewest people of a row."""
 
 
@@ -481,7 +481,7 @@ def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, cluster: 
     found = []
     for share in SHARES:
         count = int(np.ceil(share * len(rare) - 1e-9))
-        if count < FEWEST:
+        if count < FEWEST_PEOPLE:
             continue
         inside = rare >= np.partition(rare, len(rare) - count)[len(rare) - count]
         values = linked[inside]
@@ -489,7 +489,7 @@ def tail_rows(rare: Floats, linked: Floats, hit: Floats | None = None, cluster: 
         own = None if cluster is None else cluster[inside]
         design = sampling_design([Component(values, own)], least=1.0, alike=cluster is not None)
         known = np.zeros(0) if hit is None else hit[inside & ~np.isnan(hit)]
-        right = float(known.mean()) if len(known) >= FEWEST else None
+        right = float(known.mean()) if len(known) >= FEWEST_PEOPLE else None
         low, high = design.cautious_ends(rate, len(values), CONFIDENCE)
         people = int(inside.sum())
         found.append(TailShare(share=share, people=people, linked=rate, low=low, high=high, right=right))

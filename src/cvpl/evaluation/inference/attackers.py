@@ -62,7 +62,7 @@ CLASS, JOINED = "compatible_class", "model_and_link"
 
 @dataclass(frozen=True, eq=False)
 class BothBeliefs:
-    """The beliefs of the originals and of the controls who were asked; `drawn` if the guess is drawn from them."""
+    """The beliefs of the originals and of the controls who are queried; `drawn` if the guess is drawn from them."""
 
     original: Beliefs
     control: Beliefs | None
@@ -181,7 +181,7 @@ def _mix_beliefs(share: Floats, one: Beliefs, other: Beliefs) -> Beliefs:
 
 @dataclass(frozen=True, eq=False)
 class AlignedPeople:
-    """The people asked, at the granularity of the release, for attackers that need no search.
+    """The people who are queried, at the granularity of the release, for attackers that need no search.
 
     In `cells` a column whose released cells allow several values stays as it is.
     """
@@ -232,7 +232,7 @@ class AlignedPeople:
         return BothBeliefs(mine, base)
 
 
-_PAIRS = 1 << 24
+_PAIRS_AT_ONCE = 1 << 24
 """Pairs of people and released profiles that are looked at together."""
 
 
@@ -267,20 +267,22 @@ class CompatibleClasses:
         values = csr_matrix(
             (np.ones(len(rows)), (self.profile[rows], attribute.released[rows])), shape=(self.profiles, attribute.size)
         )
-        asked = [item.asked(people.columns[name]) for item, name in zip(self.cells, self.names, strict=True)]
-        keys = combined_codes(asked, people.rows)
+        query_codes = [
+            item.query_codes(people.columns[name]) for item, name in zip(self.cells, self.names, strict=True)
+        ]
+        keys = combined_codes(query_codes, people.rows)
         first = np.unique(keys, return_index=True)[1]
-        found = self._classes([codes[first] for codes in asked], len(first)) @ values
+        found = self._classes([codes[first] for codes in query_codes], len(first)) @ values
         return normalize_rows(found.tocsr())[keys]
 
-    def _classes(self, asked: Sequence[Codes], people: int) -> Any:
+    def _classes(self, query_codes: Sequence[Codes], people: int) -> Any:
         """A sparse matrix of people by profiles: 1 where every cell allows what is known."""
         from scipy.sparse import csr_matrix, vstack  # noqa: PLC0415 - loaded when sensitive attributes are inferred
 
-        exact = [at for at in range(len(asked)) if self.is_exact(at, asked[at])]
-        others = [at for at in range(len(asked)) if at not in exact]
-        groups, order, starts = self._grouped(exact, [asked[at] for at in exact], people)
-        parts, chunk = [], max(1, _PAIRS // max(1, self.profiles))
+        exact = [at for at in range(len(query_codes)) if self.is_exact(at, query_codes[at])]
+        others = [at for at in range(len(query_codes)) if at not in exact]
+        groups, order, starts = self._grouped(exact, [query_codes[at] for at in exact], people)
+        parts, chunk = [], max(1, _PAIRS_AT_ONCE // max(1, self.profiles))
         for left in range(0, people, chunk):
             some = slice(left, min(left + chunk, people))
             counts = starts[groups[some] + 1] - starts[groups[some]]
@@ -291,33 +293,33 @@ class CompatibleClasses:
             for at in others:
                 if not len(who):
                     break
-                allowed = self._allows(at, asked[at][some][who], self.codes[at][profile])
+                allowed = self._allows(at, query_codes[at][some][who], self.codes[at][profile])
                 who, profile = who[allowed], profile[allowed]
             shape = some.stop - some.start, self.profiles
             parts.append(csr_matrix((np.ones(len(who)), (who, profile)), shape=shape))
         return vstack(parts).tocsr() if parts else csr_matrix((0, self.profiles))
 
-    def is_exact(self, at: int, asked: Codes) -> bool:
+    def is_exact(self, at: int, query_codes: Codes) -> bool:
         """Whether each code is allowed by one cell at most, and nothing is missing: then profiles can be looked up."""
-        if (asked < 0).any() or (self.codes[at] < 0).any():
+        if (query_codes < 0).any() or (self.codes[at] < 0).any():
             return False
-        different = np.unique(asked)
-        step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+        different = np.unique(query_codes)
+        step = max(1, _PAIRS_AT_ONCE // max(1, int(self.codes[at].max(initial=0)) + 1))
         return all(
             int(self.cells[at].allows(different[left : left + step]).sum(axis=1).max(initial=0)) <= 1
             for left in range(0, len(different), step)
         )
 
-    def _grouped(self, exact: Sequence[int], asked: Sequence[Codes], people: int) -> tuple[Ints, Ints, Ints]:
+    def _grouped(self, exact: Sequence[int], query_codes: Sequence[Codes], people: int) -> tuple[Ints, Ints, Ints]:
         """The group of each person, the profiles in the order of groups, and where groups start in it.
 
         Profiles of a group have the cells that the person's exact columns ask for; group 0 is empty.
         """
         columns = []
-        for at, codes in zip(exact, asked, strict=True):
+        for at, codes in zip(exact, query_codes, strict=True):
             different, inverse = np.unique(codes, return_inverse=True)
             cell = np.full(len(different), -1, dtype=np.int32)
-            step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+            step = max(1, _PAIRS_AT_ONCE // max(1, int(self.codes[at].max(initial=0)) + 1))
             for left in range(0, len(different), step):
                 allowed = self.cells[at].allows(different[left : left + step])
                 some = np.flatnonzero(allowed.any(axis=1))
@@ -333,11 +335,11 @@ class CompatibleClasses:
         starts = np.searchsorted(keys[people:][order], np.arange(int(keys.max(initial=0)) + 2))
         return groups.astype(np.int64), order, starts.astype(np.int64)
 
-    def _allows(self, at: int, asked: Codes, cell: Codes) -> NDArray[np.bool_]:
+    def _allows(self, at: int, query_codes: Codes, cell: Codes) -> NDArray[np.bool_]:
         """Whether each cell allows each code, pair by pair."""
-        different, inverse = np.unique(asked, return_inverse=True)
-        found = (asked < 0) | (cell < 0)
-        step = max(1, _PAIRS // max(1, int(self.codes[at].max(initial=0)) + 1))
+        different, inverse = np.unique(query_codes, return_inverse=True)
+        found = (query_codes < 0) | (cell < 0)
+        step = max(1, _PAIRS_AT_ONCE // max(1, int(self.codes[at].max(initial=0)) + 1))
         inverse = inverse.reshape(-1)
         for left in range(0, len(different), step):
             allowed = self.cells[at].allows(different[left : left + step])
@@ -419,7 +421,7 @@ def vote_scale(attack: Attack, found: Sequence[Nearest]) -> float:
     """The difference of scores over which a vote loses a factor e.
 
     Scores of values are sums of log-likelihood ratios, so the scale is 1. Other scores have the median lead of the best
-    over the second-best profile, of all people asked.
+    over the second-best profile, of all people who are queried.
     """
     if attack.attacker.compares_values:
         return 1.0
@@ -436,8 +438,8 @@ def nearest_profiles(attack: Attack, table: Table, profiles: Profiles, k: int = 
     """
     codes = [table.columns[name] for name in attack.representation.attacker.vectorization.compared(table)]
     keys = combined_codes([one.distinct(plain=one.plain)[1] for one in codes], table.rows)
-    asked = np.unique(keys, return_index=True)[1].astype(np.int64)
-    scorer = attack.representation.scorer(table, attack.protected).sorted(asked, profiles.first)
+    query_codes = np.unique(keys, return_index=True)[1].astype(np.int64)
+    scorer = attack.representation.scorer(table, attack.protected).sorted(query_codes, profiles.first)
     found = highest(scorer, k, attack.budget.workers)
     return Nearest(found.profile[keys], found.score[keys])
 
@@ -466,9 +468,9 @@ def _search_compiled(
     from cvpl.evaluation.inference import compiled_nearest as compiled  # noqa: PLC0415 - loads Numba
 
     codes = scorer.a[start : start + at_once]
-    asked = [scorer.asked(column, codes[:, column]) for column in range(scorer.columns)]
-    first, last, agree = (np.column_stack([one[at] for one in asked]) for at in (0, 1, 2))
-    differ = np.column_stack([np.where(one[3], scorer.worth.differ[at], 0.0) for at, one in enumerate(asked)])
+    query_codes = [scorer.query_codes(column, codes[:, column]) for column in range(scorer.columns)]
+    first, last, agree = (np.column_stack([one[at] for one in query_codes]) for at in (0, 1, 2))
+    differ = np.column_stack([np.where(one[3], scorer.worth.differ[at], 0.0) for at, one in enumerate(query_codes)])
     place, score = np.full((len(codes), k), -1, dtype=np.int64), np.full((len(codes), k), -np.inf)
     if len(by_column) + int(gaps.sum()) <= compiled.MOST_BITS:
         compiled.nearest_by_pattern(first, last, agree, differ, by_column, gaps, place, score)
@@ -481,14 +483,14 @@ def _top(scorer: Scorer | AgreementScorer, k: int, start: int) -> tuple[Ints, Fl
     """The k best candidates of some queries: by tiles, then by the formula."""
     queries, candidates = scorer.queries, scorer.candidates
     kept = min(k + _SPARE, candidates)
-    asked = slice(start, min(start + _QUERIES, queries))
-    rows = asked.stop - asked.start
+    query_codes = slice(start, min(start + _QUERIES, queries))
+    rows = query_codes.stop - query_codes.start
     place = np.full((rows, kept), -1, dtype=np.int64)
     rough = np.full((rows, kept), -np.inf)
     width = max(1, _TILE // rows)
     for left in range(0, candidates, width):
         columns = slice(left, min(left + width, candidates))
-        tile = np.asarray(scorer.tile(asked, columns), dtype=np.float64)
+        tile = np.asarray(scorer.tile(query_codes, columns), dtype=np.float64)
         above = tile > rough[:, -1:]
         for row in np.flatnonzero(above.any(axis=1)):
             new = np.flatnonzero(above[row])
@@ -503,7 +505,7 @@ def _top(scorer: Scorer | AgreementScorer, k: int, start: int) -> tuple[Ints, Fl
     flat = place.reshape(-1)
     known = flat >= 0
     exact = np.full(rows * kept, -np.inf)
-    exact[known] = scorer.pairs(who[known] + asked.start, flat[known])
+    exact[known] = scorer.pairs(who[known] + query_codes.start, flat[known])
     score = exact.reshape(rows, kept)
     order = np.lexsort((place, -score), axis=1)[:, :k]
     return np.take_along_axis(place, order, axis=1), np.take_along_axis(score, order, axis=1)

@@ -117,15 +117,15 @@ def widen_for_choice(ends: Ends, estimate: float, error: float, people: float, c
 Again = Callable[[str], Attack]
 """The attack without a column."""
 
-MOST = 400
+MOST_RANKING_PEOPLE = 400
 """The largest number of originals, and of controls, by whom a fold ranks columns."""
-FEWEST, PAIRS = 50, 10_000_000
+FEWEST_RANKING_PEOPLE, MOST_RANKING_PAIRS = 50, 10_000_000
 """In more than 25,000 released records there are fewer of them, but at least 50."""
 
 
 def most_ranking(released: int) -> int:
     """The most originals, and the most controls, by whom a fold ranks columns in a release of so many records."""
-    return max(FEWEST, min(MOST, PAIRS // max(1, released)))
+    return max(FEWEST_RANKING_PEOPLE, min(MOST_RANKING_PEOPLE, MOST_RANKING_PAIRS // max(1, released)))
 
 
 def gains(

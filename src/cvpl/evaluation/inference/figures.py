@@ -54,7 +54,7 @@ Ints = NDArray[np.int64]
 
 Ends = tuple[float, float]
 
-FEWEST = 20
+FEWEST_PEOPLE = 20
 """With fewer people there is no interval."""
 NOTHING_LEFT = 0.98
 """If controls are right more often than this, next to nothing is left to attribute, and the figure is refused."""
@@ -105,7 +105,7 @@ class Hits:
 def score_ends(hits: Hits, confidence: float, *, alike: bool = False) -> Ends | None:
     """Ends for the score; None with fewer than 20 people."""
     score = hits.score
-    if score is None or hits.people < FEWEST:
+    if score is None or hits.people < FEWEST_PEOPLE:
         return None
     return design([(hits, 1.0)], alike=alike).cautious_ends(score, hits.size, confidence)
 
@@ -124,7 +124,7 @@ def attributable_ends(originals: Hits, controls: Hits, confidence: float, *, ali
     A sampled cluster brings its originals and its controls.
     """
     mine, base = originals.score, controls.score
-    if mine is None or base is None or base > NOTHING_LEFT or min(originals.people, controls.people) < FEWEST:
+    if mine is None or base is None or base > NOTHING_LEFT or min(originals.people, controls.people) < FEWEST_PEOPLE:
         return None
     drawn = design([(originals, 1.0), (controls, -(1 - mine) / (1 - base))], alike=alike)
     ends = drawn.cautious_ends(mine, originals.size, confidence), drawn.ends(base, controls.size, confidence)
@@ -181,7 +181,7 @@ NOTHING = f"people who are not in the release are guessed right for more than {p
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """The people who are asked about: rows of the originals and of the controls, and their clusters.
+    """The people who are queried: rows of the originals and of the controls, and their clusters.
 
     `folds` are those in which columns are chosen; None without a control.
     """
@@ -244,13 +244,13 @@ class ScoredAttack:
 
 
 def score_beliefs(
-    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, attribute: SensitiveAttribute, asked: Queries
+    attacker: str, columns: Sequence[str], beliefs: BothBeliefs, attribute: SensitiveAttribute, queries: Queries
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores; none by a score in which nobody has a weight."""
-    truths, found = asked.truths(attribute), []
+    truths, found = queries.truths(attribute), []
     for score in SCORES:
         hits = beliefs.hits(attribute, *truths, by_rarity=score == "rarity_weighted")
-        mine, base = asked.hits(hits, weights_of(attribute, asked, score))
+        mine, base = queries.hits(hits, weights_of(attribute, queries, score))
         if mine.total > 0:
             found.append(ScoredAttack(attacker, (tuple(columns),), score, mine, base))
     return found
@@ -261,32 +261,32 @@ def scored_by_choice(
     sets: Sequence[tuple[str, ...]],
     beliefs: Callable[[tuple[str, ...]], BothBeliefs],
     attribute: SensitiveAttribute,
-    asked: Queries,
+    queries: Queries,
 ) -> list[ScoredAttack]:
     """The hits of one attacker by both scores, everybody by the columns that the other folds chose.
 
     `sets` has the columns of each fold's choice, or one set that was chosen without the people.
     """
-    if len(set(sets)) == 1 or asked.folds is None:
-        return score_beliefs(attacker, sets[0], beliefs(sets[0]), attribute, asked)
-    truths, found = asked.truths(attribute), []
+    if len(set(sets)) == 1 or queries.folds is None:
+        return score_beliefs(attacker, sets[0], beliefs(sets[0]), attribute, queries)
+    truths, found = queries.truths(attribute), []
     believed = {columns: beliefs(columns) for columns in dict.fromkeys(sets)}
     for score in SCORES:
-        rare, weights = score == "rarity_weighted", weights_of(attribute, asked, score)
+        rare, weights = score == "rarity_weighted", weights_of(attribute, queries, score)
         hits = {columns: one.hits(attribute, *truths, by_rarity=rare) for columns, one in believed.items()}
         by_choice = [hits[columns] for columns in sets]
         apart = [
             read_apart([one[at] for one in by_choice], fold)
-            for at, fold in enumerate((asked.folds.original, asked.folds.control))
+            for at, fold in enumerate((queries.folds.original, queries.folds.control))
         ]
-        mine, base = asked.hits(apart, weights)
+        mine, base = queries.hits(apart, weights)
         if mine.total > 0:
-            choices = tuple(asked.hits(one, weights) for one in by_choice)
+            choices = tuple(queries.hits(one, weights) for one in by_choice)
             found.append(ScoredAttack(attacker, tuple(sets), score, mine, base, choices))
     return found
 
 
-def weights_of(attribute: SensitiveAttribute, asked: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
+def weights_of(attribute: SensitiveAttribute, queries: Queries, score: ScoreName) -> tuple[Floats, Floats | None]:
     """The weights of the people: 1 for who has a sensitive attribute, or how rare it is."""
     if score == "accuracy":
         mine, base = attribute.original.known.astype(np.float64), None
@@ -294,25 +294,25 @@ def weights_of(attribute: SensitiveAttribute, asked: Queries, score: ScoreName) 
             base = attribute.control.known.astype(np.float64)
     else:
         mine, base = attribute.weights()
-    own = mine[asked.original]
-    other = None if base is None or asked.control is None else base[asked.control]
+    own = mine[queries.original]
+    other = None if base is None or queries.control is None else base[queries.control]
     return own, other
 
 
 def baseline_rows(
-    attribute: SensitiveAttribute, asked: Queries, trained: BothBeliefs | None
+    attribute: SensitiveAttribute, queries: Queries, trained: BothBeliefs | None
 ) -> list[InferenceBaseline]:
     """The commonest value and, if there is one, the model trained on controls, by both scores."""
-    mine, base = asked.truths(attribute)
+    mine, base = queries.truths(attribute)
     rows = []
     for score in SCORES:
         rare = score == "rarity_weighted"
-        weights = weights_of(attribute, asked, score)
+        weights = weights_of(attribute, queries, score)
         hits = {COMMONEST: [commonest_hits(attribute, one, by_rarity=rare) for one in (mine, base) if one is not None]}
         if trained is not None:
             hits[CONTROL_MODEL] = trained.hits(attribute, mine, base, by_rarity=rare)
         for name, found in hits.items():
-            originals, controls = asked.hits(found, weights)
+            originals, controls = queries.hits(found, weights)
             if originals.score is not None:
                 people, fewest = rounded_by(originals, controls)
                 rows.append(
@@ -431,13 +431,13 @@ def control_model(
     names: Sequence[str],
     original: Table,
     control: Table,
-    asked: Ints,
+    queries: Ints,
     clusters: Ints | None,
     *,
     seed: int,
     workers: int,
 ) -> BothBeliefs | None:
-    """The beliefs of the table `original`, and of the rows `asked` of the whole control; None with fewer than 40.
+    """The beliefs of the table `original`, and of some rows of the whole control, `queries`; None with fewer than 40.
 
     `clusters` are those of all controls, None if each person is one. At most 100,000 controls train a model.
     """
@@ -469,9 +469,9 @@ def control_model(
         )
         if found is None:
             return None
-        parts.append((found.beliefs(people), found.beliefs(others[asked])))
+        parts.append((found.beliefs(people), found.beliefs(others[queries])))
     return BothBeliefs(
-        beliefs_by_half(parts[0][0], parts[1][0], mine), beliefs_by_half(parts[0][1], parts[1][1], fold[asked])
+        beliefs_by_half(parts[0][0], parts[1][0], mine), beliefs_by_half(parts[0][1], parts[1][1], fold[queries])
     )
 
 

@@ -298,7 +298,7 @@ def _as_numbers(columns: list[Labels]) -> list[Floats] | None:
 Groups = Mapping[int, tuple[int, ...]]
 """The members of each group, by their codes."""
 
-PAIRS = 10_000_000
+MOST_LABEL_PAIRS = 10_000_000
 """With more pairs of a released label that nobody has and another label, labels are not read as groups."""
 
 
@@ -307,7 +307,7 @@ def group_members(spec: ColumnSpec, labels: Sequence[str], own: Flags, released:
 
     A label that somebody has, or that covers no value, is a value of its own.
     """
-    if int((released & ~own).sum()) * len(labels) > PAIRS:
+    if int((released & ~own).sum()) * len(labels) > MOST_LABEL_PAIRS:
         return {}
     values = np.ones(len(labels), dtype=np.bool_)
     values[[cover.code for cover in find_covers(spec, labels, own, released)]] = False

@@ -86,7 +86,7 @@ class Difference:
         return low is None or high is None or low <= 0 <= high
 
 
-def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) -> FigureEstimate | None:
+def power_estimate(spread: Uncertainty, searched: SearchedRows, false_rate: float) -> FigureEstimate | None:
     """The power at a false-positive rate; None without a base."""
     base, basis = spread.base, spread.basis
     if base is None or basis is None:
@@ -100,7 +100,7 @@ def power_estimate(spread: Uncertainty, asked: SearchedRows, false_rate: float) 
         assert found is not None  # noqa: S101 - there is a base
         return found[0]
 
-    return _figure_estimate(figure, basis, roc.power(false_rate), interval, spread.originals, parts, asked)
+    return _figure_estimate(figure, basis, roc.power(false_rate), interval, spread.originals, parts, searched)
 
 
 def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEstimate:
@@ -112,7 +112,7 @@ def attributable_by_power(power: FigureEstimate, false_rate: float) -> FigureEst
     )
 
 
-def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: float) -> FigureEstimate | None:
+def attributable_estimate(spread: Uncertainty, searched: SearchedRows, threshold: float) -> FigureEstimate | None:
     """The attributable rate at a threshold; None without a base, or if nothing is left to attribute."""
     base, basis, originals = spread.base, spread.basis, spread.originals
     if base is None or basis is None:
@@ -129,13 +129,15 @@ def attributable_estimate(spread: Uncertainty, asked: SearchedRows, threshold: f
         parts = attributable_parts(originals, base, threshold)
         if parts is None or estimate is None:
             return None
-        return _figure_estimate("attributable_rate", basis, estimate, interval, originals, parts, asked)
+        return _figure_estimate("attributable_rate", basis, estimate, interval, originals, parts, searched)
     free = base.best < threshold
     if estimate is None or not free.any():
         return None
     cluster = None if originals.cluster is None else originals.cluster[free]
-    asked = replace(asked, originals=asked.originals[free])
-    return _figure_estimate("left_out", basis, estimate, interval, originals, [Component(linked[free], cluster)], asked)
+    searched = replace(searched, originals=searched.originals[free])
+    return _figure_estimate(
+        "left_out", basis, estimate, interval, originals, [Component(linked[free], cluster)], searched
+    )
 
 
 def _figure_estimate(
@@ -145,12 +147,12 @@ def _figure_estimate(
     interval: Callable[[float], Estimate],
     sample: Sample,
     parts: Sequence[Component],
-    asked: SearchedRows,
+    searched: SearchedRows,
 ) -> FigureEstimate:
-    originals, controls = np.zeros(asked.of[0]), np.zeros(asked.of[1])
+    originals, controls = np.zeros(searched.of[0]), np.zeros(searched.of[1])
     # With the own match left out, the wrong scores are the originals' too.
-    mine = originals, asked.originals
-    places = [mine, (controls, asked.controls) if basis == "control" else mine]
+    mine = originals, searched.originals
+    places = [mine, (controls, searched.controls) if basis == "control" else mine]
     apart = 0.0
     for part, (place, rows) in zip(parts, places[: len(parts)], strict=True):
         deviation = part.deviation

@@ -156,7 +156,7 @@ SETS = 20
 """The most sets of columns of each size whose unique records are looked for."""
 COLUMNS = (1, 2, 3)
 """The numbers of columns of a predicate."""
-FEW = 4096
+FEW_RECORDS = 4096
 """In a table of so many records or fewer, who meets a condition is kept: predicates share their conditions."""
 
 
@@ -169,7 +169,7 @@ class QueryTable:
 
     def meeting(self, predicate: Predicate, most: int | None = None) -> Rows:
         """The records that meet every condition; with `most`, the search ends when more than so many are found."""
-        if self.rows <= FEW:
+        if self.rows <= FEW_RECORDS:
             every = self.columns[predicate[0].column].all_meeting(predicate[0])
             for condition in predicate[1:]:
                 every = every & self.columns[condition.column].all_meeting(condition)
@@ -303,7 +303,7 @@ def _of_one_column(release: SeenRelease, wanted: int, rng: np.random.Generator) 
 Ints = NDArray[np.int64]
 Ends = tuple[float, float]
 
-FEWEST = 20
+FEWEST_PREDICATES = 20
 """With fewer predicates there is no interval."""
 
 
@@ -363,7 +363,7 @@ def predicate_outcomes(
     """How often the predicates single out people and others."""
     hits, person = singled_out(predicates, people, clusters)
     rate = float(hits.mean())
-    enough = len(predicates) >= FEWEST
+    enough = len(predicates) >= FEWEST_PREDICATES
     mine = Component(hits, person)
     drawn = sampling_design([mine], least=LEAST_EFFECT, alike=True)
     ends = drawn.cautious_ends(rate, len(hits), confidence) if enough else None

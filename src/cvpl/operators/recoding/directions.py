@@ -28,7 +28,7 @@ UNSURE = 0.02
 """If flipping a column changes the agreement by less than this, its direction is tried on records too."""
 FAR = 4.0
 """Directions found on records are used if people are closer by this many standard errors."""
-ASKED, RELEASED = 1_200, 3_000
+MOST_ORIGINALS, RELEASED = 1_200, 3_000
 """The number of people and of released records that are compared."""
 _UNTURNED = 1e-6
 """Unless something tells otherwise, a column is not turned around."""

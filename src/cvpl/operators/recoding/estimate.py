@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cvpl.operators.recoding.association import ALIGNED, KEPT, SEEN, Association
 from cvpl.operators.recoding.directions import (
-    ASKED,
+    MOST_ORIGINALS,
     RELEASED,
     UNSURE,
     agreement_terms,
@@ -212,7 +212,7 @@ class _Fit:
         together = [c for size in range(1, len(unsure) + 1) for c in combinations(unsure.tolist(), size)]
         flips = [*connected_groups(pairs)[:MOST_UNSURE], *(np.array(columns) for columns in together)]
         if flips:
-            people = self.rng.choice(len(self.scores[0]), min(ASKED, len(self.scores[0])), replace=False)
+            people = self.rng.choice(len(self.scores[0]), min(MOST_ORIGINALS, len(self.scores[0])), replace=False)
             records = self.rng.choice(len(self.scores[1]), min(RELEASED, len(self.scores[1])), replace=False)
             weight = np.zeros((len(people), len(records)))
             for name, codes in own_labels.items():

@@ -220,7 +220,7 @@ class AgreementScorer:
         scores = np.zeros((len(a), b.shape[1]))
         agrees = np.empty(scores.shape, dtype=bool)
         for column, there in enumerate(b):
-            first, last, agree, known = self.asked(column, a[:, column])
+            first, last, agree, known = self.query_codes(column, a[:, column])
             differ = self.worth.differ[column]
             if np.array_equal(first, last):
                 np.equal(there, first[:, None], out=agrees)
@@ -283,12 +283,12 @@ class AgreementScorer:
 
     def part(self, column: int, queries: Rows, candidates: Rows) -> Floats:
         """What one column of codes adds to the scores of pairs."""
-        first, last, agree, known = self.asked(column, self.a[queries, column])
+        first, last, agree, known = self.query_codes(column, self.a[queries, column])
         there = self.b[candidates, column]
         differs = np.where(known & (there >= 0), self.worth.differ[column], 0.0)
         return np.where((there >= first) & (there <= last), agree, differs)
 
-    def asked(self, column: int, codes: Codes) -> tuple[Codes, Codes, Floats, NDArray[np.bool_]]:
+    def query_codes(self, column: int, codes: Codes) -> tuple[Codes, Codes, Floats, NDArray[np.bool_]]:
         """For query codes: the range that agrees, its weight, and whether there is a value; if not, an empty range."""
         known = codes >= 0
         if not known.any():

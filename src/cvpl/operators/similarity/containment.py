@@ -41,34 +41,34 @@ class ComparedCells:
     """One column of two tables: the codes of the queries, the cells of the candidates, and the weights of each cell."""
 
     cells: ColumnCells
-    asked: Codes
+    query_codes: Codes
     codes: Codes
     agree: Floats
     differ: Floats
 
-    def table(self, asked: Codes) -> Floats:
+    def table(self, query_codes: Codes) -> Floats:
         """What each cell (columns) adds for each code (rows)."""
-        worth = np.where(self.cells.allows(asked), self.agree, self.differ)
-        worth[asked < 0] = 0.0
+        worth = np.where(self.cells.allows(query_codes), self.agree, self.differ)
+        worth[query_codes < 0] = 0.0
         return worth
 
     def pairs(self, queries: Rows, candidates: Rows) -> Floats:
         """What the column adds to the scores of pairs."""
-        asked, codes = self.asked[queries], self.codes[candidates]
-        different, place = np.unique(asked, return_inverse=True)
+        query_codes, codes = self.query_codes[queries], self.codes[candidates]
+        different, place = np.unique(query_codes, return_inverse=True)
         return np.where(codes >= 0, self.table(different)[place.reshape(-1), codes], 0.0)
 
     def tile(self, queries: slice, candidates: slice) -> Floats:
         """What the column adds for every query with every candidate."""
         codes = self.codes[candidates]
-        different, place = np.unique(self.asked[queries], return_inverse=True)
+        different, place = np.unique(self.query_codes[queries], return_inverse=True)
         # The last entry is for missing values, coded -1.
         table = np.concatenate([self.table(different), np.zeros((len(different), 1))], axis=1)
         return table[:, codes][place.reshape(-1)]
 
     def sorted(self, queries: Rows, candidates: Rows) -> ComparedCells:
         """The compared cells of some of the records, in another order."""
-        return replace(self, asked=self.asked[queries], codes=self.codes[candidates])
+        return replace(self, query_codes=self.query_codes[queries], codes=self.codes[candidates])
 
 
 def compared_cells(
@@ -79,7 +79,7 @@ def compared_cells(
     for name, kind in kinds.items():
         cells = kind.cells(candidates.columns[name])
         agree, differ = weights[name](cells.shares)
-        found.append(ComparedCells(cells, cells.asked(queries.columns[name]), cells.codes, agree, differ))
+        found.append(ComparedCells(cells, cells.query_codes(queries.columns[name]), cells.codes, agree, differ))
     return tuple(found)
 
 
@@ -176,10 +176,10 @@ class ColumnCells(Protocol):
     def shares(self) -> Floats:
         """(count + 1) / (all + 1), where count is the number of people whom each cell allows."""
 
-    def asked(self, column: ColumnData) -> Codes:
+    def query_codes(self, column: ColumnData) -> Codes:
         """A code for each value of a table that asks; -1 where it is missing."""
 
-    def allows(self, asked: Codes) -> Flags:
+    def allows(self, query_codes: Codes) -> Flags:
         """Whether each cell (columns) allows each code (rows); rows of missing values are false."""
 
 
@@ -284,16 +284,16 @@ class RangeCells:
     first: Codes
     last: Codes
 
-    def asked(self, column: ColumnData) -> Codes:
+    def query_codes(self, column: ColumnData) -> Codes:
         """The piece of the number line that each value is in."""
         values, _ = column.ends()
         place = np.searchsorted(self.cuts, values, side="left")
         at = np.searchsorted(self.cuts, values, side="right") > place
         return np.where(column.known(), 2 * place + at, -1).astype(np.int32)
 
-    def allows(self, asked: Codes) -> Flags:
+    def allows(self, query_codes: Codes) -> Flags:
         """Whether each range holds each piece."""
-        found: Flags = (asked[:, None] >= self.first) & (asked[:, None] <= self.last)
+        found: Flags = (query_codes[:, None] >= self.first) & (query_codes[:, None] <= self.last)
         return found
 
 
@@ -327,11 +327,11 @@ class SetCells:
     shares: Floats
     allowed: Flags
 
-    def asked(self, column: ColumnData) -> Codes:
+    def query_codes(self, column: ColumnData) -> Codes:
         """The label of each record."""
         return np.where(column.known(), column.ends()[0], -1).astype(np.int32)
 
-    def allows(self, asked: Codes) -> Flags:
+    def allows(self, query_codes: Codes) -> Flags:
         """Whether each set holds each label."""
-        found: Flags = self.allowed.T[np.maximum(asked, 0)] & (asked >= 0)[:, None]
+        found: Flags = self.allowed.T[np.maximum(query_codes, 0)] & (query_codes >= 0)[:, None]
         return found

@@ -42,11 +42,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-ASKED = 200
+MOST_ORIGINALS = 200
 """The largest number of originals that are compared with the release."""
-PAIRS = 3_000_000
+MOST_PAIRS = 3_000_000
 """Fewer originals are compared if they would make more pairs than this."""
-FEWEST = 40
+FEWEST_ORIGINALS = 40
 """The least number of originals that are compared, whatever the pairs."""
 START = 0.9
 """EM starts with m at this value, or half-way from u to 1 if that is larger, and m stays there if EM has no answer."""
@@ -59,9 +59,9 @@ FEWEST_MATCHES = 10.0
 """With fewer expected matches among the originals that are compared, m is not estimated."""
 
 
-def asked_originals(originals: int, released: int) -> int:
+def compared_originals(originals: int, released: int) -> int:
     """The number of originals that are compared with the release."""
-    return min(originals, ASKED, max(FEWEST, PAIRS // max(1, released)))
+    return min(originals, MOST_ORIGINALS, max(FEWEST_ORIGINALS, MOST_PAIRS // max(1, released)))
 
 
 @dataclass(frozen=True)

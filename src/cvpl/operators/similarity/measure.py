@@ -317,7 +317,7 @@ class DistanceScorer(VectorScorer):
 
     def tile(self, queries: slice, candidates: slice) -> Scores:
         """One matrix product, in single precision unless the numbers are too large for it."""
-        return self._asked[queries] @ self._there[candidates].T
+        return self._query_side[queries] @ self._candidate_side[candidates].T
 
     def lowest_near_best(self, queries: slice, top: Floats, second: Floats, tie: float) -> Floats:
         """The entry from which a pair may be one of the two best, or tie with the best.
@@ -354,12 +354,12 @@ class DistanceScorer(VectorScorer):
         return float(np.sqrt(self._squares[1].max(initial=0.0)))
 
     @cached_property
-    def _asked(self) -> Scores:
+    def _query_side(self) -> Scores:
         """(a, 1) for every query."""
         return self._with_column(self.a, np.ones(len(self.a)))
 
     @cached_property
-    def _there(self) -> Scores:
+    def _candidate_side(self) -> Scores:
         """(b, -|b|^2 / 2) for every candidate."""
         return self._with_column(self.b, self._squares[1] / -2)
 

@@ -25,7 +25,7 @@ from cvpl.result import AttackerRow, AuditResult, SelfRate, Sensitivity
 from cvpl.result.figures import NEAR_ZERO, near_zero
 from cvpl.wording import UNKNOWN, count_phrase, mark_name, people_in_words, percent, points, printable, sentence, span
 
-_WIDE = 90
+_WIDE_COLUMN = 90
 """Terminals at least this wide show the interval beside the risk."""
 
 
@@ -39,7 +39,7 @@ def attackers_section(result: AuditResult) -> ReportSection:
         Column(
             "95% interval",
             lambda row: "" if row.risk is None else span(row.risk.low, row.risk.high),
-            least_width=_WIDE,
+            least_width=_WIDE_COLUMN,
         ),
         Column("linked", lambda row: percent(row.linkage_rate.estimate, k=k)),
         Column("control", lambda row: percent(row.control_rate, k=k)),

@@ -67,7 +67,7 @@ from cvpl.wording import (
     span,
 )
 
-_WIDE = 90
+_WIDE_COLUMN = 90
 """Terminals at least this wide show the places."""
 _AUDIT = "cvpl audit ORIGINAL RELEASE --config audit.yaml --control FILE --out DIR"
 
@@ -125,7 +125,7 @@ def _order(result: ComparisonResult) -> ReportSection:
     met = {True: "met", False: "not met", None: UNKNOWN}
     columns: tuple[Column[tuple[ComparedRelease, ReleaseFigure]], ...] = (
         Column("release", lambda row: mark_name(row[0].name), "left"),
-        Column("place", lambda row: _place(row[0], ranked), least_width=_WIDE),
+        Column("place", lambda row: _place(row[0], ranked), least_width=_WIDE_COLUMN),
         Column(measured, lambda row: row[1].value),
         Column("95% interval", lambda row: row[1].interval if row[0].assessable else ""),
         Column("policy", lambda row: met[meets_policies(row[0])], "name", shown=judged),

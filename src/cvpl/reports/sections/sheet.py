@@ -292,7 +292,7 @@ def _group(result: AuditResult) -> Card:
     return Card(name, value, span(most.low, most.high), f"{group}; {meaning}", average, group)
 
 
-MOST = 3
+MOST_ACTIONS = 3
 _HEADS: dict[EffectFigure, str] = {
     "risk": "risk \u2192 risk if removed",
     "top1_hit_rate": "best candidate right \u2192 if removed",
@@ -338,7 +338,7 @@ def actions(result: AuditResult) -> Actions:
     if not telling:
         found = column_steps(result) if assessable else next_steps(result)
         return Actions(first, (), "", (), tuple(found[:1]) or (nothing_gained(effects),))
-    shown = telling[:MOST]
+    shown = telling[:MOST_ACTIONS]
     rows = tuple(
         Action(
             mark_name(column),

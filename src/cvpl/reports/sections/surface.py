@@ -52,7 +52,7 @@ _DRAWS = (
     "Each setting shows the draw with the largest risk, under the stated attacker. It certifies nothing: a stronger "
     "attacker may do better."
 )
-_WIDE = 96
+_WIDE_COLUMN = 96
 """Terminals at least this wide show the linkage rate and the control rate beside the risk."""
 
 
@@ -97,8 +97,8 @@ def _settings(result: SurfaceResult) -> ReportSection:
     k, target = result.suppress_below, "" if result.target is None else f"meets {result.target.rate:.4g}"
     columns: tuple[Column[SurfaceSetting], ...] = (
         Column(varied, lambda row: mark_name(str(row.strength)), "name"),
-        Column("linked", lambda row: percent(row.linkage_rate.estimate, k=k), least_width=_WIDE),
-        Column("control", partial(_control_rate, k), least_width=_WIDE),
+        Column("linked", lambda row: percent(row.linkage_rate.estimate, k=k), least_width=_WIDE_COLUMN),
+        Column("control", partial(_control_rate, k), least_width=_WIDE_COLUMN),
         Column(figure_shown(result), lambda row: percent(figure_of(result, row)[0], k=k)),
         Column("95% interval", lambda row: span(*figure_of(result, row)[1:])),
         Column("top-1", lambda row: percent(row.top1_hit_rate, k=k)),
@@ -106,7 +106,7 @@ def _settings(result: SurfaceResult) -> ReportSection:
         Column(
             "draws",
             lambda row: span(min(row.draws), max(row.draws)) if row.draws else "",
-            least_width=_WIDE,
+            least_width=_WIDE_COLUMN,
             shown=any(row.draws for row in result.settings),
         ),
         Column(target, lambda row: "yes" if row.safe else "no", shown=result.target is not None),

@@ -40,7 +40,7 @@ from cvpl.wording import (
     with_full_stop,
 )
 
-_WIDE = 90
+_WIDE_COLUMN = 90
 """Terminals at least this wide show all columns."""
 _FEW_ROUNDS = 8
 _WIDE_INTERVAL = 0.2
@@ -135,7 +135,7 @@ def _rounds(result: TrialResult) -> ReportSection:
         Column(
             "released",
             lambda item: UNKNOWN if item.released is None else f"{item.released:,}",
-            least_width=_WIDE,
+            least_width=_WIDE_COLUMN,
         ),
         *(Column(f"at {rate:.0%}", partial(_power_at, rate, k)) for rate in rates),
         Column("top-1", lambda item: percent(item.top1_hit_rate, k=k), shown=known),
@@ -225,7 +225,7 @@ def _attackers(result: TrialResult) -> ReportSection:
             Column("attacker", lambda row: mark_name(row.name), "name"),
             Column(f"power at {rate:.0%}", lambda row: percent(row.power, k=k)),
             Column("interval", lambda row: span(row.low, row.high)),
-            Column("top-1", lambda row: percent(row.top1_hit_rate, "", k=k), least_width=_WIDE),
+            Column("top-1", lambda row: percent(row.top1_hit_rate, "", k=k), least_width=_WIDE_COLUMN),
             Column(
                 "does not count",
                 lambda row: sentence(printable("; ".join(row.disqualified))) if row.disqualified else "",

@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 from cvpl.operators.similarity import CellScorer
 from cvpl.search.best import TIE, BestCandidates
 from cvpl.search.cells.layout import EXACT, RANGE, CellColumns, lay_out
-from cvpl.search.cells.tree import GAIN, HIGH, LOW, MASK, MOST, REST, SUMMARY, Summaries, similar_order, summarize
+from cvpl.search.cells.tree import (
+    GAIN,
+    HIGH,
+    HUGE_WEIGHT,
+    LOW,
+    MASK,
+    REST,
+    SUMMARY,
+    Summaries,
+    similar_order,
+    summarize,
+)
 from cvpl.search.tree.simd import LANES, add_agreement, add_summary, at_least, highest, load, lowest_bit, store, zero
 from cvpl.search.two_best import ROOM, insert, is_skipped, write
 
@@ -100,12 +111,12 @@ def _query_codes(scorer: CellScorer, queries: Ints) -> tuple[Words, Words, Array
     low, high = np.ones((len(queries), width), np.int32), np.zeros((len(queries), width), np.int32)
     agree, differ = np.zeros((len(queries), width)), np.full((len(queries), width), np.nan)
     for column in range(exact.columns):
-        low[:, column], high[:, column], agree[:, column], known = exact.asked(column, exact.a[queries, column])
+        low[:, column], high[:, column], agree[:, column], known = exact.query_codes(column, exact.a[queries, column])
         differ[known, column] = exact.worth.differ[column]
     for column, cells in enumerate(scorer.columns, start=exact.columns):
-        asked = cells.asked[queries]
-        known = asked >= 0
-        low[known, column] = high[known, column] = asked[known]
+        query_codes = cells.query_codes[queries]
+        known = query_codes >= 0
+        low[known, column] = high[known, column] = query_codes[known]
         differ[known, column] = 0.0
     return low, high, agree, differ
 
@@ -136,83 +147,85 @@ def _score(
         if kinds[column] == EXACT:
             total += agree[column] if (code >= low[column]) & (code <= high[column]) else differ[column]
             continue
-        cell, asked = begins[column] + code, low[column]
+        cell, query_codes = begins[column] + code, low[column]
         if kinds[column] == RANGE:
-            holds = (asked >= first[cell]) & (asked <= last[cell])
+            holds = (query_codes >= first[cell]) & (query_codes <= last[cell])
         else:
-            holds = allowed[rows[column] + code * labels[column] + asked] != 0
+            holds = allowed[rows[column] + code * labels[column] + query_codes] != 0
         total += cell_agree[cell] if holds else cell_differ[cell]
     return total
 
 
 @njit(nogil=True, cache=True)
-def _bounds(nodes: Array, base: int, asked: Array, known: int) -> Any:
-    """The most that a record in each of sixteen nodes can score; `asked` has a row for each column of the query."""
+def _bounds(nodes: Array, base: int, query_codes: Array, known: int) -> Any:
+    """The most that a record in each of sixteen nodes can score; `query_codes` has a row for each column."""
     total = zero()
     for number in range(known):
-        at = base + asked[number, 0] * SUMMARY
+        at = base + query_codes[number, 0] * SUMMARY
         total = add_summary(
             total,
             nodes,
             at,
-            asked[number, 1],
-            asked[number, 2],
-            asked[number, 3],
-            asked[number, 4],
-            asked[number, 5],
+            query_codes[number, 1],
+            query_codes[number, 2],
+            query_codes[number, 3],
+            query_codes[number, 4],
+            query_codes[number, 5],
         )
     return total
 
 
 @njit(nogil=True, cache=True)
-def _cells_bound(nodes: Array, base: int, asked: Array, begin: int, known: int) -> int:
+def _cells_bound(nodes: Array, base: int, query_codes: Array, begin: int, known: int) -> int:
     """The most that the cells of the records of one node can add."""
     total = 0
     for number in range(begin, known):
-        at = base + asked[number, 0] * SUMMARY
+        at = base + query_codes[number, 0] * SUMMARY
         added = nodes[at + REST]
-        meets = (nodes[at + LOW] <= asked[number, 2]) & (nodes[at + HIGH] >= asked[number, 1])
-        if meets & ((nodes[at + MASK] & asked[number, 3]) != 0):
+        meets = (nodes[at + LOW] <= query_codes[number, 2]) & (nodes[at + HIGH] >= query_codes[number, 1])
+        if meets & ((nodes[at + MASK] & query_codes[number, 3]) != 0):
             added = max(added, nodes[at + GAIN])
         total += added
     return total
 
 
 @njit(nogil=True, cache=True)
-def _exact_parts(zoned: Array, base: int, asked: Array, known: int) -> Any:
+def _exact_parts(zoned: Array, base: int, query_codes: Array, known: int) -> Any:
     """What the exact columns add to the scores of sixteen records."""
     total = zero()
     for number in range(known):
         total = add_agreement(
             total,
-            load(zoned, base + asked[number, 0] * LANES),
-            asked[number, 1],
-            asked[number, 2],
-            asked[number, 4],
-            asked[number, 5],
+            load(zoned, base + query_codes[number, 0] * LANES),
+            query_codes[number, 1],
+            query_codes[number, 2],
+            query_codes[number, 4],
+            query_codes[number, 5],
         )
     return total
 
 
 @njit(nogil=True, cache=True)
-def _add_cells(total: Any, cells: Array, base: int, exact: int, asked: Array, begin: int, known: int) -> Any:
+def _add_cells(total: Any, cells: Array, base: int, exact: int, query_codes: Array, begin: int, known: int) -> Any:
     """What the cells of sixteen records add at most."""
     for number in range(begin, known):
         total = add_summary(
             total,
             cells,
-            base + (asked[number, 0] - exact) * SUMMARY,
-            asked[number, 1],
-            asked[number, 2],
-            asked[number, 3],
-            asked[number, 4],
-            asked[number, 5],
+            base + (query_codes[number, 0] - exact) * SUMMARY,
+            query_codes[number, 1],
+            query_codes[number, 2],
+            query_codes[number, 3],
+            query_codes[number, 4],
+            query_codes[number, 5],
         )
     return total
 
 
 @njit(nogil=True, cache=True)
-def _prepare(low: Array, high: Array, agree: Array, differ: Array, kinds: Array, scale: float, asked: Array) -> Any:
+def _prepare(
+    low: Array, high: Array, agree: Array, differ: Array, kinds: Array, scale: float, query_codes: Array
+) -> Any:
     """The query's columns for `_bounds`, without those in which it has no value.
 
     Returns the number of exact columns, which come first, and of all.
@@ -223,10 +236,10 @@ def _prepare(low: Array, high: Array, agree: Array, differ: Array, kinds: Array,
             continue
         exact = kinds[column] == EXACT
         single = low[column] == high[column] and kinds[column] != RANGE
-        asked[known, 0], asked[known, 1], asked[known, 2] = column, low[column], high[column]
-        asked[known, 3] = np.int64(1) << np.int64(low[column] & 31) if single else np.int64(-1)
-        asked[known, 4] = np.int64(np.ceil(agree[column] * scale)) if exact else MOST
-        asked[known, 5] = np.int64(np.ceil(differ[column] * scale)) if exact else -MOST
+        query_codes[known, 0], query_codes[known, 1], query_codes[known, 2] = column, low[column], high[column]
+        query_codes[known, 3] = np.int64(1) << np.int64(low[column] & 31) if single else np.int64(-1)
+        query_codes[known, 4] = np.int64(np.ceil(agree[column] * scale)) if exact else HUGE_WEIGHT
+        query_codes[known, 5] = np.int64(np.ceil(differ[column] * scale)) if exact else -HUGE_WEIGHT
         known += 1
         exactly += exact
     return exactly, known
@@ -274,22 +287,22 @@ def _search(
     group, bounds = np.zeros(levels, np.int64), np.empty(levels * LANES, np.int32)
     top, who = np.empty(2), np.empty(2, np.int64)
     near, many = np.empty(ROOM), np.empty(ROOM, np.int64)
-    asked = np.empty((width, 6), np.int64)
+    query_codes = np.empty((width, 6), np.int64)
     for query in range(len(into)):
         low, high, agree, differ = all_low[query], all_high[query], all_agree[query], all_differ[query]
-        begin, known = _prepare(low, high, agree, differ, kinds, scale, asked)
+        begin, known = _prepare(low, high, agree, differ, kinds, scale, query_codes)
         top[0], top[1], who[0], who[1] = -np.inf, -np.inf, -1, -1
         many[:] = 0
-        fits, limit, level = True, np.int64(-MOST), levels - 1
-        store(bounds, level * LANES, _bounds(nodes, starts[level], asked, known))
+        fits, limit, level = True, np.int64(-HUGE_WEIGHT), levels - 1
+        store(bounds, level * LANES, _bounds(nodes, starts[level], query_codes, known))
         while fits and level < levels:
             # The open node with the highest bound is next; without one, the search goes back up.
             bound = highest(load(bounds, level * LANES))
-            if bound < limit or bound <= -MOST:
+            if bound < limit or bound <= -HUGE_WEIGHT:
                 level += 1
                 continue
             lane = lowest_bit(at_least(load(bounds, level * LANES), bound))
-            bounds[level * LANES + lane] = -MOST
+            bounds[level * LANES + lane] = -HUGE_WEIGHT
             child = group[level] * LANES + lane
             if child * LANES ** (level + 1) >= count:
                 continue
@@ -297,16 +310,16 @@ def _search(
                 level -= 1
                 group[level] = child
                 base = starts[level] + child * width * SUMMARY
-                store(bounds, level * LANES, _bounds(nodes, base, asked, known))
+                store(bounds, level * LANES, _bounds(nodes, base, query_codes, known))
                 continue
             # The exact columns alone often show that none of the sixteen records can reach the bar.
             base = child // LANES * width * SUMMARY + lane
-            most = _cells_bound(nodes, base, asked, begin, known)
-            total = _exact_parts(zoned, child * exactly * LANES, asked, begin)
+            most = _cells_bound(nodes, base, query_codes, begin, known)
+            total = _exact_parts(zoned, child * exactly * LANES, query_codes, begin)
             members = at_least(total, limit - most)
             if members:
                 base = child * (width - exactly) * SUMMARY
-                members = at_least(_add_cells(total, cells, base, exactly, asked, begin, known), limit)
+                members = at_least(_add_cells(total, cells, base, exactly, query_codes, begin, known), limit)
             while members:
                 place = child * LANES + lowest_bit(members)
                 members &= members - 1
@@ -329,7 +342,7 @@ def _search(
                     )
                     fits &= insert(score, numbered[place], top, who, near, many)
             bar = min(top[1], top[0] - TIE) - _ROUNDING
-            limit = np.int64(np.floor(max(bar * scale, -1.0 * MOST)))
+            limit = np.int64(np.floor(max(bar * scale, -1.0 * HUGE_WEIGHT)))
         if not fits:
             failed[query] = True
             continue

@@ -23,7 +23,7 @@ Words = NDArray[np.int32]
 
 SUMMARY = 5 * LANES
 """The integers of a summary of sixteen nodes or records: low, high, mask, gain, rest."""
-MOST = 1 << 30
+HUGE_WEIGHT = 1 << 30
 """A weight beyond all others."""
 _SAMPLED = 64
 """The most records from which a part chooses the column of its cut: one in sixteen, but at least sixteen."""
@@ -84,7 +84,7 @@ def summarize(columns: CellColumns, codes: Words, scale: float) -> Summaries:
 def _empty(count: int) -> Words:
     """Summaries that allow nothing."""
     found = np.empty((count, 5, LANES), dtype=np.int32)
-    found[:, 0], found[:, 1], found[:, 2], found[:, 3:] = np.iinfo(np.int32).max, -1, 0, -MOST
+    found[:, 0], found[:, 1], found[:, 2], found[:, 3:] = np.iinfo(np.int32).max, -1, 0, -HUGE_WEIGHT
     return found.ravel()
 
 
@@ -224,7 +224,7 @@ def _summarize_records(codes: Array, exact: int, cells: Array, nodes: Array) -> 
             else:
                 nodes[at + LOW], nodes[at + HIGH] = min(nodes[at + LOW], code), max(nodes[at + HIGH], code)
                 nodes[at + MASK] |= np.int32(np.uint32(1) << np.uint32(code & 31))
-                nodes[at + GAIN] = MOST
+                nodes[at + GAIN] = HUGE_WEIGHT
 
 
 @njit(nogil=True, cache=True)

@@ -20,7 +20,7 @@ Array = Any
 
 _PIECE = 1_024
 """Candidates whose products are held at a time, so that they stay in the L1 cache."""
-_FEW = 0.75
+_SMALL_SHARE = 0.75
 """The sum is corrected for the candidates that agree in a column with many values if they are at most this share."""
 
 
@@ -224,7 +224,7 @@ def _sum_merged(
             if ends[0, number] <= ends[1, number]:
                 begin[number] = starts[at[number] + ends[0, number] + 1]
                 end[number] = starts[at[number] + ends[1, number] + 2]
-        if (end - begin).sum() > _FEW * count.sum():
+        if (end - begin).sum() > _SMALL_SHARE * count.sum():
             continue
         for group in range(len(members)):
             fill_table(a[query], start, first, last, agree, differ, members[group], sizes, twins, tables[group])

@@ -16,7 +16,7 @@ Array = Any
 SIGN = np.int16(-(1 << 15))
 """Flipping this bit maps signed integers to unsigned ones in the same order."""
 
-_MOST = (1 << 15) - 1
+_INT16_MAX = (1 << 15) - 1
 _SHORTEST = np.float32(0.25)  # a lower bound for the length of a query's used part
 _ONE_STEP = 2.0**-24
 _LOOSE = {"reassoc", "contract", "nsz"}
@@ -28,7 +28,7 @@ def _round(row: Array, moved: Array, into: Array) -> None:
     """Round one coordinate of some vectors to integers; add the squared rounding errors to `moved`."""
     for at in range(len(row)):
         value = row[at] * np.float32(UNIT)
-        near = min(max(np.rint(value), np.float32(-_MOST)), np.float32(_MOST))
+        near = min(max(np.rint(value), np.float32(-_INT16_MAX)), np.float32(_INT16_MAX))
         into[at] = np.int16(near)
         moved[at] += (value - near) * (value - near)
 

@@ -16,12 +16,12 @@ Array = Any
 """Numba compiles for the given arrays; their types are in the docstrings."""
 
 _HALVES = 2 * LANES
-_MOST = (1 << 15) - 1
-_HIGHEST = (1 << 16) - 1
+_INT16_MAX = (1 << 15) - 1
+_UINT16_MAX = (1 << 16) - 1
 _ROW = (1 << 32) - 1
 _SAMPLED = 16
 _PICKED = 9
-_FEW = 128
+_FEW_RECORDS = 128
 
 
 @njit(nogil=True, cache=True)
@@ -29,7 +29,7 @@ def select_place(keys: Array, first: int, last: int, place: int) -> None:
     """Reorder keys[first:last], all distinct, so that `place` holds the key that sorting would put there."""
     picked = np.empty(_PICKED, np.int64)
     while last - first > 1:
-        if last - first < _FEW:
+        if last - first < _FEW_RECORDS:
             one, two, three = keys[first], keys[(first + last) >> 1], keys[last - 1]
             pivot = max(min(one, two), min(max(one, two), three))
         else:
@@ -193,7 +193,7 @@ def lay_out(whole: Array, offsets: Array, order: Array, close: Array, rest: Arra
     for leaf in range(leaves):
         first, here = leaf * LANES, min(LANES, count - leaf * LANES)
         at = leaf * CLOSE_ROWS * _HALVES
-        least[:], most[:] = _MOST, -_MOST
+        least[:], most[:] = _INT16_MAX, -_INT16_MAX
         for lane in range(here):
             own = int(order[first + lane])
             at_own = own * (wide + 2)
@@ -225,7 +225,7 @@ def close_boxes(starts: Array, leaves: int, boxes: Array) -> None:
             above, under = starts[level] + child // LANES, starts[level - 1] + child
             for d in range(2 * BOX_PAIRS):
                 row = d // 2 * 2 * _HALVES + (d & 1)
-                least, most = _HIGHEST, 0
+                least, most = _UINT16_MAX, 0
                 for lane in range(min(LANES, beneath - child * LANES)):
                     place = under * 2 * BOX_PAIRS * _HALVES + row + 2 * lane
                     least, most = min(least, int(boxes[place])), max(most, int(boxes[place + _HALVES]))

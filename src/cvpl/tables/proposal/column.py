@@ -64,7 +64,7 @@ _IDENTITY = _set("id ids uuid guid key index number nr no pid")
 
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _OTHER_DATE = re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}.*")
-_FEW = 10
+_FEW_CODES = 10
 _YES_OR_NO = 2
 _MOST_ONE_HOT = 500
 _FEWEST_WORDS = 3
@@ -176,11 +176,12 @@ def _type_of_numbers(column: SharedColumn, released: Sequence[str], disclosure: 
             "under `reading.missing`"
         )
         return GuessedType("category", why, doubtful=True)
-    few = len(values) <= _FEW and all(value.lstrip("-").isdecimal() for value in values)
+    few = len(values) <= _FEW_CODES and all(value.lstrip("-").isdecimal() for value in values)
     if few and len(values) <= _YES_OR_NO and not spelled:
         return GuessedType("category", "two whole numbers" if len(values) == _YES_OR_NO else "one whole number")
     if few and not spelled and not words(column.name) & _AMOUNTS:
-        why = f"at most {_FEW} different whole numbers: codes, most likely. If they are amounts, set `type: numeric`"
+        why = f"at most {_FEW_CODES} different whole numbers: codes, most likely."
+        why += " If they are amounts, set `type: numeric`"
         return GuessedType("category", why, doubtful=True)
     return GuessedType("numeric", f"numbers in both tables{', and intervals in the release' if spelled else ''}")
 

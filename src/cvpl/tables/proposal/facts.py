@@ -218,7 +218,7 @@ def agreement(columns: Sequence[SharedColumn], of: int) -> RecordAgreement | Non
     return RecordAgreement(float(np.mean(paired)), float(np.mean(chance)), len(columns[0].original.codes), of)
 
 
-MOST = 10_000
+MOST_ROWS = 10_000
 """The number of rows, or pairs of rows, that are looked at; also the most labels of which all are."""
 _MOST_FORMS = 1_000
 """A column with more forms of labels among its sampled ones holds free text."""
@@ -233,14 +233,14 @@ _DIGITS = str.maketrans("0123456789", "9999999999")
 
 
 def sample_places(count: int) -> Rows:
-    """Return the sorted places of at most `MOST` of so many rows, the same ones in every run.
+    """Return the sorted places of at most `MOST_ROWS` of so many rows, the same ones in every run.
 
     They are chosen by a hash: a fixed step would see one year only of a table with a row for each person and year.
     """
     places = np.arange(count, dtype=np.int64)
-    if count <= MOST:
+    if count <= MOST_ROWS:
         return places
-    return np.sort(np.argsort(mix_bits(places.astype(np.uint64)), kind="stable")[:MOST])
+    return np.sort(np.argsort(mix_bits(places.astype(np.uint64)), kind="stable")[:MOST_ROWS])
 
 
 @dataclass(frozen=True)
@@ -274,7 +274,7 @@ class SampledTables:
         }
 
     def columns(self, original: Rows, released: Rows) -> dict[str, SharedColumn]:
-        """Return the columns of both tables, with the cells of these rows: at most `MOST` in each table."""
+        """Return the columns of both tables, with the cells of these rows: at most `MOST_ROWS` in each table."""
         cells = [self._cells(source, rows) for source, rows in zip(self._sources, (original, released), strict=True)]
         return {name: self._column(name, [side[name] for side in cells]) for name in self.names}
 
@@ -299,14 +299,14 @@ class SampledTables:
         text = self._reader.text(source, column)
         where = f"FROM {identifier(source.table)} WHERE {text} IS NOT NULL"
         count = f"SELECT {text} AS label, count(*) AS cells {where} GROUP BY 1"
-        if max(item.rows for item in self._sources) <= MOST:
+        if max(item.rows for item in self._sources) <= MOST_ROWS:
             # All labels are looked at, so no table of them is asked again.
             counts = {str(label): int(cells) for label, cells in self._con.execute(count).fetchall()}
             return _ColumnLabels(len(counts), sum(counts.values()), counts, table)
         self._con.execute(f"CREATE TEMP TABLE {identifier(table)} AS {count}")
         query = f"SELECT count(*), coalesce(sum(cells), 0) FROM {identifier(table)}"
         distinct, known = self._con.execute(query).fetchall()[0]
-        if source.rows > MOST and distinct > MOST:
+        if source.rows > MOST_ROWS and distinct > MOST_ROWS:
             return _ColumnLabels(int(distinct), int(known), None, table)
         rows = self._con.execute(f"SELECT label, cells FROM {identifier(table)}").fetchall()
         return _ColumnLabels(int(distinct), int(known), {str(label): int(cells) for label, cells in rows}, table)
@@ -377,7 +377,7 @@ class SampledTables:
             form.append(f"regexp_extract(label, '{_DAY_AND_MONTH}')")
         return self._fetch(
             f"SELECT min(label), max(label) FROM {identifier(table)} WHERE NOT {_IS_NUMBER} AND NOT {_IS_TIME} "
-            f"GROUP BY {', '.join(form)} ORDER BY ALL LIMIT {MOST}"
+            f"GROUP BY {', '.join(form)} ORDER BY ALL LIMIT {MOST_ROWS}"
         )
 
     def _fetch(self, query: str) -> set[str]:

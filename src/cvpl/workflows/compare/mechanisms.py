@@ -274,7 +274,7 @@ class DrawFindings:
         faults, canary_faults = faults_of(ensemble)
         rate, certain = ensemble.reading.false_rate, None
         if rate is not None and ensemble.qualified:
-            certain = certain_risk(ensemble.counted, "", rate, ensemble.among * draws)
+            certain = certain_risk(ensemble.counted, "", rate, ensemble.picked_among * draws)
         return cls(
             originals=originals,
             controls=controls,
@@ -387,7 +387,9 @@ def figures_over_draws(
             "verdict": _verdict(figures, len(found)),
             "risk": bound_risk(risk, preflight),
             "power": _power(power, reading),
-            "picked": out.Picked(among=reading.among, confidence=reading.confidence) if reading.among > 1 else None,
+            "picked": out.Picked(among=reading.picked_among, confidence=reading.confidence)
+            if reading.picked_among > 1
+            else None,
             "best_candidate": right,
             "preflight": preflight,
             "utility": _utility([item.utility for item in found]),
@@ -399,7 +401,14 @@ def figures_over_draws(
     compared = None
     if power is not None and reading.false_rate is not None:
         compared = attributable_by_power(power.power, reading.false_rate)
-    return replace(first, section=section, risk=compared, attributable=None, among=reading.among, disclosure=disclosure)
+    return replace(
+        first,
+        section=section,
+        risk=compared,
+        attributable=None,
+        picked_among=reading.picked_among,
+        disclosure=disclosure,
+    )
 
 
 def judge_figures(found: ReleaseFigures, policies: tuple[PolicyConfig, ...]) -> ReleaseFigures:
@@ -427,7 +436,7 @@ def _risk(power: MeanOverDraws, reading: DrawsReading) -> out.Risk:
         false_rate=rate,
         basis="control",
         attacker=reading.headline,
-        among=reading.among,
+        among=reading.picked_among,
     )
 
 
@@ -443,8 +452,8 @@ def _certain(found: Sequence[DrawFindings], risk: out.Risk | None, reading: Draw
     if risk is None or risk.low is None or risk.low > 0 or not known:
         return None
     largest = max(known, key=lambda item: item.low or 0.0)
-    confidence = confidence_among(2 * reading.among * len(found))
-    return largest.model_copy(update={"among": reading.among, "confidence": confidence})
+    confidence = confidence_among(2 * reading.picked_among * len(found))
+    return largest.model_copy(update={"among": reading.picked_among, "confidence": confidence})
 
 
 def _verdict(figures: out.VerdictFigures, draws: int) -> out.Verdict:

@@ -126,7 +126,7 @@ class AttackedRelease:
         return None if codes is None else (codes["original"], codes.get("control"))
 
     @property
-    def asked(self) -> SearchedRows:
+    def searched_rows(self) -> SearchedRows:
         """The rows that the headline attacker searched for."""
         done, pair = self.ensemble.chosen.measured.attack, self.inputs.pair
         rows = pair.original.rows, 0 if pair.control is None else pair.control.rows
@@ -146,7 +146,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
     progress(Phase.UTILITY, None)
     kept = utility_section(attacked)
     tables = attacked.table_figures(progress)
-    findings, disclosure, asked = attacked.findings, attacked.disclosure, attacked.asked
+    findings, disclosure, searched = attacked.findings, attacked.disclosure, attacked.searched_rows
     decided = verdict(ensemble, findings, disclosure)
     assessable = decided.kind != "not_assessable"
     warned = [
@@ -156,7 +156,7 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
     rate = ensemble.reading.false_rate
     risk = None
     if rate is not None and assessable and measured.has_control:
-        power = power_estimate(measured.spread, asked, rate)
+        power = power_estimate(measured.spread, searched, rate)
         risk = None if power is None else attributable_by_power(power, rate)
     section = _section(attacked, measured, contribution, kept, warning_sections(warned)).model_copy(
         update={
@@ -169,9 +169,9 @@ def measure_release(attacked: AttackedRelease, progress: ProgressCallback) -> Re
             "policies": gate(ensemble, measured, judged_policies(resolved), None, {}, findings, disclosure, tables),
         }
     )
-    attributable = _attributable(measured, asked)
+    attributable = _attributable(measured, searched)
     section = section.model_copy(update=_questions(attacked, findings, assessable=assessable))
-    return ReleaseFigures(section, risk, attributable, asked, ensemble.among, attacked.groups, disclosure)
+    return ReleaseFigures(section, risk, attributable, searched, ensemble.picked_among, attacked.groups, disclosure)
 
 
 def _questions(attacked: AttackedRelease, findings: Sequence[out.Finding], *, assessable: bool) -> dict[str, object]:

@@ -32,8 +32,8 @@ class ReleaseFigures:
     section: out.ComparedRelease
     risk: FigureEstimate | None
     attributable: FigureEstimate | None
-    asked: SearchedRows
-    among: int
+    searched_rows: SearchedRows
+    picked_among: int
     groups: tuple[Ints, Ints | None] | None
     disclosure: Disclosure
 
@@ -161,9 +161,9 @@ def _difference(first: ReleaseFigures, second: ReleaseFigures, figure: Figure) -
     one, other = sides
     assert one is not None  # noqa: S101 - called only for releases with the figure
     assert other is not None  # noqa: S101
-    confidence = confidence_of_picked(first.among, second.among, by_this_figure=figure == "risk")
+    confidence = confidence_of_picked(first.picked_among, second.picked_among, by_this_figure=figure == "risk")
     found: Difference = difference(one, other, confidence, first.groups)
-    originals, controls = first.asked.both(second.asked)
+    originals, controls = first.searched_rows.both(second.searched_rows)
     paired = out.PairedDifference.of(
         found.estimate,
         figure=figure,

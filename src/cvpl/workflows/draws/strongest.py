@@ -62,14 +62,14 @@ class StrongestOverDraws(Generic[P]):
         return max(self.powers, key=lambda name: self.powers[name].estimate) if self.powers else None
 
     @property
-    def among(self) -> int:
+    def picked_among(self) -> int:
         """The number of attackers that the headline was picked from."""
         return max(1, len(self.powers))
 
     @property
     def confidence(self) -> float:
         """The confidence of each interval, corrected for the pick."""
-        return confidence_among(self.among)
+        return confidence_among(self.picked_among)
 
 
 def confidence_among(attackers: int) -> float:

@@ -71,7 +71,7 @@ class SweepAttacker:
 
     name: str
     attacker: Attacker
-    among: int
+    picked_among: int
     confidence: float
     canaries: CanaryOutcome | None
     reading: RiskReading
@@ -116,7 +116,7 @@ class Sweep:
         chosen = ensemble.chosen
         attacker = chosen.measured.attack.attacker
         self._sweeper = SweepAttacker(
-            ensemble.headline, attacker, ensemble.among, ensemble.confidence, chosen.canaries, ensemble.reading
+            ensemble.headline, attacker, ensemble.picked_among, ensemble.confidence, chosen.canaries, ensemble.reading
         )
         self._inputs = {role: item for role, item in describe_inputs(inputs).items() if role != "protected"}
         if inputs.evaluation.matches is not None:
@@ -162,7 +162,7 @@ class Sweep:
         ensemble = EnsembleOutcome.of({by.name: outcome}, reading=by.reading)
         disclosure = disclosure_of_attacks(self.resolved, inputs, ensemble)
         self._k = min(self._k, disclosure.k)
-        read = AttackReading(ensemble, by.among, by.confidence, self.target, disclosure, self.unseen or ())
+        read = AttackReading(ensemble, by.picked_among, by.confidence, self.target, disclosure, self.unseen or ())
         if self.unseen is None and read.looks_safe:
             # Only a low risk needs attackers that see.
             unread = unread_findings(ensemble, self.resolved, inputs)
@@ -230,7 +230,7 @@ class Sweep:
                 "attacker": by.name,
                 "asked_for": self._asked_for,
                 "attacker_settings": by.attacker.model_dump(mode="json"),
-                "picked": out.Picked(among=by.among, confidence=by.confidence) if by.among > 1 else None,
+                "picked": out.Picked(among=by.picked_among, confidence=by.confidence) if by.picked_among > 1 else None,
                 "canaries": Disclosure(self._k).published_or_none(None if by.canaries is None else by.canaries.figures),
                 "axis": "threshold" if by.attacker.on_scale else "false_rate",
                 "settings": rows,
@@ -284,7 +284,7 @@ class AttackReading:
     """
 
     ensemble: EnsembleOutcome
-    among: int
+    picked_among: int
     confidence: float
     target: float | None
     disclosure: Disclosure
@@ -300,9 +300,9 @@ class AttackReading:
         """The risk at this strength; None if it is unknown."""
         name, measured, rate = self.ensemble.headline, self.measured, self.ensemble.reading.false_rate
         if rate is not None and measured.has_control:
-            by_control = risk_by_control(name, measured, rate, self.confidence, self.among)
+            by_control = risk_by_control(name, measured, rate, self.confidence, self.picked_among)
             return self._bounded(self.disclosure.published(by_control))
-        return self.disclosure.published_or_none(risk_by_matches(name, measured, self.confidence, self.among))
+        return self.disclosure.published_or_none(risk_by_matches(name, measured, self.confidence, self.picked_among))
 
     def _bounded(self, risk: out.Risk) -> out.Risk:
         """Nothing bounds what attackers cannot see."""

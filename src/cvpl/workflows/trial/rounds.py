@@ -226,7 +226,7 @@ def _place_scores(
 
 Ints = NDArray[np.int64]
 
-FEWEST = 60
+FEWEST_IN_TRIAL = 60
 """The fewest clusters: about half of them are in and half are out, and an interval needs 20 on each side."""
 
 
@@ -279,8 +279,8 @@ def read_people(table: Path, resolved: ResolvedConfig, planted: int = 0) -> Tria
     cluster = canonical_clusters(keys, codes)
     people = TrialPeople(cluster, made_up, tuple(source.types), not found.is_row)
     real = len(np.unique(cluster[~made_up]))
-    if real < FEWEST:
-        what = f"the table has {count_phrase(real, 'person', 'people')}, and a trial needs at least {FEWEST}"
+    if real < FEWEST_IN_TRIAL:
+        what = f"the table has {count_phrase(real, 'person', 'people')}, and a trial needs at least {FEWEST_IN_TRIAL}"
         raise InputError([Problem(source.name, what, "Half of them are the control of each round: pass more people.")])
     return people
 
