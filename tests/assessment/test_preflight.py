@@ -728,11 +728,11 @@ def test_empty_cells_that_a_release_keeps_close_the_gate():
     rng = np.random.default_rng(3)
 
     def drawn(rows, empty=None):
-        values = pd.DataFrame(rng.normal(size=(rows, 12)).round(3), columns=[f"c{at}" for at in range(12)])
+        values = pd.DataFrame(rng.normal(size=(rows, 10)).round(3), columns=[f"c{at}" for at in range(10)])
         return values.mask(rng.random(values.shape) < 0.4 if empty is None else empty)
 
-    original, control = drawn(400), drawn(800)
-    kept, strangers = drawn(400, original.isna().to_numpy()[rng.permutation(400)]), drawn(400)
+    original, control = drawn(200), drawn(400)
+    kept, strangers = drawn(200, original.isna().to_numpy()[rng.permutation(200)]), drawn(200)
     columns = {name: {"role": "quasi_identifier", "type": "numeric"} for name in original}
     config = {"columns": columns, "attacker": "default", "canaries": False, "sensitivity": False, "seed": 1}
     config["policy"] = {"figure": "risk", "max": 0.3}

@@ -236,7 +236,7 @@ def test_real_releases_have_pycanons_values(row, strip):
     if not there:
         pytest.skip("the tables have no column in common")
     found = release_criteria(inputs.pair.protected, there, secrets, more=more)
-    secret = found.secrets[row["secret"]]
+    secret = found.attributes[row["secret"]]
     assert found.classes.k == row["k"]
     assert secret.diversity.distinct == row["l"]
     assert int(secret.diversity.entropy + 1e-9) == row["entropy_l"]
@@ -258,7 +258,7 @@ def test_a_known_population_gives_journalists_their_own_classes():
     assert found.risks.prosecutor_maximum == pytest.approx(1 / 2)
     assert found.risks.journalist_maximum == pytest.approx(1 / 3)
     assert found.risks.marketer == pytest.approx((2 / 3 + 2 / 5) / 4)
-    assert found.secrets["sick"].diversity.distinct == 1
+    assert found.attributes["sick"].diversity.distinct == 1
     assert found.estimates.zayatz == 0
     estimated = release_criteria(inputs.pair.protected, there, secrets, population=8)
     assert estimated.basis == "estimated"

@@ -61,13 +61,13 @@ def as_they_are(tables):
 
 KEYS = """
 import pandas as pd
-from cvpl.tables.source.connection import connected
+from cvpl.tables.source.connection import connect
 from cvpl.tables.source.reading_settings import Reading
 from cvpl.tables.keys import record_keys
 from cvpl.tables.source.source import open_source
 
 when = pd.to_datetime(["2024-05-01 12:00", "2024-10-27 00:30", "1969-07-20 20:17"], utc=True)
-with connected() as con:
+with connect() as con:
     source = open_source(con, pd.DataFrame({"when": when}), "original", Reading())
     print(source.types["when"], record_keys(con, source).tolist())
 """

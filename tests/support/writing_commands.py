@@ -105,9 +105,8 @@ def make_light():
     make_few_trees()
     for name in (
         "audit",
-        "split",
-        "protect",
-        "propose",
+        "made_tables",
+        "proposal",
         "compare.compare",
         "surface.surface",
         "trial.trial",
