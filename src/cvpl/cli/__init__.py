@@ -1,1 +1,1 @@
-"""The command line, one file per command."""
+"""The command line: options in, exit codes out. A file holds the commands of one subject."""
