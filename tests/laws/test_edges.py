@@ -323,7 +323,7 @@ def test_the_gate_listens_to_every_attacker():
     rng = np.random.default_rng(1)
     table = frame(x=rng.normal(size=200), y=rng.normal(size=200))
     other = frame(x=rng.normal(size=200), y=rng.normal(size=200))
-    settings = config(x=NUMBER | {"recoded": False}, y=NUMBER | {"recoded": False})
+    settings = config(x=NUMBER, y=NUMBER)
     del settings["attacker"]
     policy = {"figure": "linkage_rate", "max": 0.9}
     weak, strong = {"threshold": 1.0}, {"threshold": 0.5}

@@ -102,7 +102,7 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
     if not _compared_with_control(ensemble, inputs):
         columns = (
             *_unread(form, resolved),
-            *_unrelated_columns_findings(form, resolved, ensemble, inputs.pair.original),
+            *_unrelated_columns_findings(form, resolved, ensemble, inputs),
         )
         return [*columns, *_declared_columns_findings(form, resolved)]
     found = [*_unread(form, resolved), *_originals(ensemble, inputs.pair.original), *_shift_findings(ensemble)]
@@ -114,7 +114,7 @@ def sight_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: 
         found += _protection(planted, form)
     return [
         *found,
-        *_unrelated_columns_findings(form, resolved, ensemble, inputs.pair.original),
+        *_unrelated_columns_findings(form, resolved, ensemble, inputs),
         *_declared_columns_findings(form, resolved),
     ]
 
@@ -164,7 +164,7 @@ def unseen_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs:
 def unread_findings(ensemble: EnsembleOutcome, resolved: ResolvedConfig, inputs: Inputs) -> list[out.Finding]:
     """The findings that hold for any attacker: columns that cannot be read, or that stand under another name."""
     form = _form(ensemble, resolved, inputs.pair)
-    columns = (*_unread(form, resolved), *_unrelated_columns_findings(form, resolved, ensemble, inputs.pair.original))
+    columns = (*_unread(form, resolved), *_unrelated_columns_findings(form, resolved, ensemble, inputs))
     return blind_spots([*_table_findings(resolved, inputs), *columns])
 
 
@@ -225,12 +225,13 @@ def _unread_columns(form: RankForm, resolved: ResolvedConfig) -> list[ColumnSigh
 
 
 def _unrelated_columns_findings(
-    form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, original: Table
+    form: RankForm, resolved: ResolvedConfig, ensemble: EnsembleOutcome, inputs: Inputs
 ) -> list[out.Finding]:
     """The columns that no longer have any relation to others; none of them may hide people behind a secret key.
 
-    If there is none, the columns that never had one, where the rest tells few people apart and hardly anybody is
-    linked. The owner of the release knows whether a key changed them, and can declare that none did (`recoded: false`).
+    If there is none, and there is a control, the columns that never had one, where the rest tells few people apart and
+    hardly anybody is linked. The owner of the release knows whether a key changed them, and can declare that none did
+    (`recoded: false`).
     """
     known = resolved.config.columns
     read = {sight.column for sight in _unread_columns(form, resolved)}
@@ -247,6 +248,9 @@ def _unrelated_columns_findings(
             f"regard to them, or a secret key changed {them}, which no attacker here can see"
         )
         return [out.Finding(check=ALONE, closes_gate=True, message=message, count=len(alone), advice=NOT_RECODED)]
+    if not _compared_with_control(ensemble, inputs):
+        return []
+    original = inputs.pair.original
     wider = {spec.name for spec in original.specs if spec.type == "category"} & set(form.granularity.grains)
     silent = [
         sight.column
